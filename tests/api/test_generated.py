@@ -17,9 +17,7 @@ from schemathesis.core import NotSet
 from schemathesis.generation import GenerationMode
 
 from isotherm.api import routes
-from isotherm.api.handlers import stream
 from isotherm.api.openapi import document
-from isotherm.api.overview import live
 from tests.api import things
 from tests.api.conftest import ROOT, TOKEN, Api, fault
 
@@ -63,14 +61,8 @@ def judge(case: Any, answer: Any) -> None:
 
 
 @pytest.fixture(autouse=True)
-def no_endless_streams(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make event streams end, since each response is read to its end."""
-    async def nothing(*_: Any) -> Any:
-        empty: tuple[bytes, ...] = ()
-        for line in empty:
-            yield line
-    monkeypatch.setattr(stream, "_lines", nothing)
-    monkeypatch.setattr(live, "_lines", nothing)
+def streams_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    things.end_streams(monkeypatch)
 
 
 def ask_all(api: Api, operation: Any, mode: GenerationMode, **given: Any) -> list[int]:

@@ -11,9 +11,7 @@ from typing import Any
 import pytest
 
 from isotherm.api import routes
-from isotherm.api.handlers import stream
 from isotherm.api.openapi import fields
-from isotherm.api.overview import live
 from tests.api import things
 from tests.api.conftest import ROOT, Api, fault, resource, template
 
@@ -38,13 +36,8 @@ GONE = {"stack_id": "none", "config_id": "none", "deployment_id": "none"}
 
 
 @pytest.fixture(autouse=True)
-def no_endless_streams(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def nothing(*_: Any) -> Any:
-        empty: tuple[bytes, ...] = ()
-        for line in empty:
-            yield line
-    monkeypatch.setattr(stream, "_lines", nothing)
-    monkeypatch.setattr(live, "_lines", nothing)
+def streams_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    things.end_streams(monkeypatch)
 
 
 def judge(answer: Any, *about: object) -> None:
@@ -61,8 +54,8 @@ def judge(answer: Any, *about: object) -> None:
 def test_in_the_path(shared: Api, known: dict[str, str], route: routes.Route) -> None:
     for name in ["project", *things.names(route)]:
         for what, text in TEXTS.items():
-            # An admin may delete an object of another project by its id.
-            there = {**known, **GONE} if name == "project" and route.method == "DELETE" else known
+            # An admin may delete or forget an object of another project by its id.
+            there = {**known, **GONE} if name == "project" and things.is_removal(route) else known
             told = {**there, "arn:arn": things.ARN.format(**there), name: text}
             if name == "arn:arn":
                 told["arn:arn"] = f"arn:openstack:heat::{text}"
@@ -83,7 +76,7 @@ def raw(route: routes.Route, told: dict[str, str]) -> str:
 
 @pytest.mark.parametrize("route", routes.TABLE, ids=things.label)
 def test_in_the_query(shared: Api, known: dict[str, str], route: routes.Route) -> None:
-    if route.method == "DELETE":
+    if things.is_removal(route):
         known = {**known, **GONE}
     path = things.place(route, known)
     for name in [*fields.QUERIES.get(route.handler, {}), "unknown%00%0A"]:

@@ -10,7 +10,11 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote
 
+import pytest
+
 from isotherm.api import routes
+from isotherm.api.handlers import stream
+from isotherm.api.overview import live
 from tests.api.conftest import Api, resource, template
 
 ARN = "arn:openstack:heat::{project}:stacks/{stack_name}/{stack_id}"
@@ -37,6 +41,27 @@ def made(api: Api, name: str = "s", **body: Any) -> dict[str, str]:
 def is_endless(route: routes.Route) -> bool:
     """Return whether the answer of a route is a stream."""
     return route.path.endswith(("/stream", "/live", "/follow"))
+
+
+def is_removal(route: routes.Route) -> bool:
+    """Return whether a request to a route takes away the object of its path."""
+    return route.method == "DELETE" or route.path.endswith("/forget")
+
+
+def end_streams(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make each stream end after what it sends at first, for clients that read an answer to its end."""
+    async def nothing(*_: Any) -> Any:
+        empty: tuple[bytes, ...] = ()
+        for line in empty:
+            yield line
+
+    async def no_looks(events: Any, _stack_id: str) -> Any:
+        await events.aclose()
+        empty: tuple[tuple[set[str], int], ...] = ()
+        for look in empty:
+            yield look
+    monkeypatch.setattr(stream, "_lines", nothing)
+    monkeypatch.setattr(live, "_looks", no_looks)
 
 
 def names(route: routes.Route) -> list[str]:

@@ -72,10 +72,7 @@ class TimelineService:
         if before is None and len(found) < limit:
             own = await self._store.read(partial(spans.own, stack_id=stack["id"], most=_OWN_EVENTS))
             shown += _forgotten(own, {row["id"] for row in found})[:limit - len(found)]
-        past = await self._store.read(partial(history.of_stack, stack_id=stack["id"]))
-        kept = {row["operation_id"]: row for row in past}
-        shown = [{**one, **_of_history(kept.get(one["id"]))} for one in shown if one is not None]
-        return {"now": self._ports.clock.now(), "operations": shown,
+        return {"now": self._ports.clock.now(), "operations": await self._with_history(stack, shown),
                 "next": found[-1]["generation"] if len(found) == limit else None}
 
     async def timeline(self, name_or_id: str, operation_id: str = "", most: int = MOST_SPANS) -> dict[str, Any]:
@@ -90,6 +87,7 @@ class TimelineService:
             operation = _past(id_, own)
         else:
             raise errors.NotFound(f"The stack has no operation {id_} any more.", kind="EntityNotFound")
+        operation, = await self._with_history(stack, [operation])
         if id_ == stack["operation_id"]:
             await self._mark_waiting(stack, found)
         path = await self._critical(stack, id_, found, now)
@@ -99,6 +97,12 @@ class TimelineService:
                     **_within(found, set(path), now, most)}
 
         return await self._ports.planning.compute(len(found) * 100, work)
+
+    async def _with_history(self, stack: lookups.Row, shown: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return operations with what the history knows of each."""
+        past = await self._store.read(partial(history.of_stack, stack_id=stack["id"]))
+        kept = {row["operation_id"]: row for row in past}
+        return [{**one, **_of_history(kept.get(one["id"]))} for one in shown]
 
     async def _spans(
         self, stack: lookups.Row, operation_id: str

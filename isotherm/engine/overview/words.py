@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, overload
 
 from isotherm.planning import documents
 from isotherm.states import UNFINISHED, Action, NodeKind, NodeState, OperationState, Status
@@ -20,6 +20,14 @@ def stack(row: Mapping[Any, Any]) -> dict[str, Any]:
         "protected": bool(row["protected"]), "created": row["created_at"], "updated": row["updated_at"],
         "deleted": row["deleted_at"],
     }
+
+
+@overload
+def operation(row: Mapping[Any, Any]) -> dict[str, Any]: ...
+
+
+@overload
+def operation(row: None) -> None: ...
 
 
 def operation(row: Mapping[Any, Any] | None) -> dict[str, Any] | None:
