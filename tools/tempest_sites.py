@@ -57,7 +57,7 @@ class Site:
 def _options(identity: dict[str, str], *, legacy: bool, **more: str) -> instance.Options:
     return instance.with_keystone(
         identity, hidden_stack_tags=HIDDEN, enable_stack_abandon="true", enable_stack_adopt="true",
-        convergence_engine=str(not legacy).lower(), **more)
+        mask_hidden_outputs="false", convergence_engine=str(not legacy).lower(), **more)
 
 
 @contextlib.contextmanager

@@ -106,6 +106,10 @@ class Settings:
         "to: heat_root_stack_id, heat_stack_id, heat_stack_name, heat_path_in_stack, heat_resource_name and "
         "heat_resource_uuid. Their filters may use it.")
 
+    mask_hidden_outputs: bool = option(
+        True, "Whether outputs that contain a hidden parameter or another secret are masked. false: they are shown, as "
+        "Heat shows them, to all who may read the stack.")
+
     # Parallelism.
     max_parallel_steps_per_project: int = option(
         0, "Maximum number of steps of a project that run at once, over all engines. A resource that waits for the cloud "

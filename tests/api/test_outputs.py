@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from tests.api.conftest import Api, fault, resource, template
@@ -60,3 +62,18 @@ def test_a_deleted_stack_has_none(api: Api) -> None:
     api.end(path)
     assert fault(api.get(f"{path}/outputs"))[:2] == (404, "EntityNotFound")
     assert fault(api.get(f"{path}/outputs/o"))[:2] == (404, "EntityNotFound")
+
+
+@pytest.mark.parametrize(("is_masked", "shown"), [(True, "******"), (False, "tell-me")])
+def test_outputs_with_hidden_parameters_are_shown_only_where_an_operator_says_so(
+    with_options: Callable[..., Api], is_masked: bool, shown: str
+) -> None:
+    api = with_options(mask_hidden_outputs=is_masked)
+    asked = template(
+        {"a": resource({"get_param": "pw"})}, parameters={"pw": {"type": "string", "hidden": True}},
+        outputs={"own": {"value": {"get_param": "pw"}}, "made": {"value": {"get_attr": ["a", "output"]}}})
+    path = api.create("hidden", template=asked, parameters={"pw": "tell-me"})
+    stack = api.get(path).json()["stack"]
+    assert {one["output_value"] for one in stack["outputs"]} == {shown}
+    assert api.get(f"{path}/outputs/own").json()["output"]["output_value"] == shown
+    assert stack["parameters"]["pw"] == "******"

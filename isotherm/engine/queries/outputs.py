@@ -9,6 +9,8 @@ from isotherm.engine.queries.stack_inputs import StackInputs
 from isotherm.engine.queries.stacks import StackFinder
 from isotherm.engine.service_ports import ServicePorts
 from isotherm.identity.requester import Requester
+from isotherm.secrets import Redactor
+from isotherm.store.reads.lookups import Row
 
 _Views = list[dict[str, Any]]
 
@@ -26,7 +28,7 @@ class OutputService:
         """Return every output with its value."""
         row = await self._stacks.row(name_or_id)
         reader = self._ports.inner_reader(self._project)
-        return await reader.output_views(row, secrets=await self._inputs.secrets(row))
+        return await reader.output_views(row, secrets=await self._secrets(row))
 
     async def names(self, name_or_id: str) -> _Views:
         """Return the names and descriptions of all outputs; no value is computed."""
@@ -40,9 +42,13 @@ class OutputService:
         """Return one output with its value; only the resources that it needs are read."""
         stack = await self._stacks.row(name_or_id)
         reader = self._ports.inner_reader(self._project)
-        views = await reader.output_views(stack, key, secrets=await self._inputs.secrets(stack))
+        views = await reader.output_views(stack, key, secrets=await self._secrets(stack))
         found = [one for one in views if one["output_key"] == key]
         if not found:
             raise errors.NotFound(f"Specified output key {key} not found.", kind="NotFound",
                                   hint="`isotherm outputs STACK` shows what there is.")
         return found[0]
+
+    async def _secrets(self, stack: Row) -> Redactor | None:
+        """Return what masks the outputs of a stack, or None where outputs are shown as they are."""
+        return await self._inputs.secrets(stack) if self._ports.settings.mask_hidden_outputs else None
