@@ -57,7 +57,7 @@ def test_two_commands_on_one_home(home: Home, chain: Path) -> None:
 
 @pytest.mark.ledger("S2.6", "S2.12")
 def test_a_second_command_takes_over_a_stack_and_the_first_one_says_so(home: Home, chain: Path) -> None:
-    first = home.start("deploy", "one", "-t", chain, "-p", "wait=2")
+    first = home.start("deploy", "one", "-t", chain, "-p", "wait=8")
     assert first.stdout is not None
     first.stdout.readline()
     code, out = home.run("update", "one", "-t", chain, "-p", "wait=0.1")
