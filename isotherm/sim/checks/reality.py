@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from typing import Any
 
+from isotherm.sim.checks.evidence import kept_objects
 from isotherm.sim.histories import shapes
 from isotherm.sim.histories.limits import Slack
 from isotherm.sim.histories.shapes import Shape
@@ -27,11 +28,12 @@ class Comparison:
         """Compare; return the echo of the stack, for the shape around it. `slack`: of an operation that left parts out."""
         parts = shapes.living(shape)
         excused = {name for name in parts if slack is not None and slack.excuses(name)}
-        found = self._found(stack, parts, slack)
+        kept = set() if slack is None else kept_objects(self._database, self._cloud, stack_id, parts, slack.excuses)
+        found = self._found(stack, parts, slack, kept)
         ids = {name: part.external or (found[name].id if name in found else "") for name, part in parts.items()}
         things = self._cloud.things
         echoes = {name: things[id_].properties.get("a") for name, id_ in ids.items() if id_ in things}
-        echoes |= self._compare_nested(stack_id, stack, parts, ids, slack)
+        echoes |= self._compare_nested(stack_id, stack, parts, ids, slack, kept)
         for name, part in parts.items():
             if part.external or part.inner is not None or name in excused:
                 continue
@@ -43,17 +45,15 @@ class Comparison:
                 self._compare_object(found[name], part.kind, shapes.expected(part, ids, echoes, given))
         return echoes.get(shapes.echo_part(shape) or "")
 
-    def _found(self, stack: str, parts: Shape, slack: Slack | None) -> dict[str, Thing]:
+    def _found(self, stack: str, parts: Shape, slack: Slack | None, kept: Collection[str]) -> dict[str, Thing]:
         found: dict[str, Thing] = {}
         mine = [thing for thing in self._cloud.things.values()
                 if thing.stack == stack and not thing.foreign and thing.id not in self._cloud.released]
-        used = _used_by_excused(mine, slack)
-        newest = {thing.name: thing.id for thing in mine}
         for thing in mine:
             if slack is not None and slack.excuses(thing.name):
                 found[thing.name] = thing
                 continue
-            if thing.id in used and newest[thing.name] != thing.id:
+            if thing.id in kept:
                 continue
             if thing.name in found or thing.name not in parts:
                 self._broken("I2", f"{thing.id} is left over")
@@ -61,7 +61,7 @@ class Comparison:
         return found
 
     def _compare_nested(
-        self, stack_id: str, stack: str, parts: Shape, ids: dict[str, str], slack: Slack | None
+        self, stack_id: str, stack: str, parts: Shape, ids: dict[str, str], slack: Slack | None, kept: Collection[str]
     ) -> dict[str, Any]:
         """Compare the nested stacks; return their echoes."""
         inside: dict[str, Any] = {}
@@ -69,7 +69,7 @@ class Comparison:
             if child.owner_id != stack_id or child.tomb:
                 continue
             name = child.name.removeprefix(f"{stack}-").rpartition("-")[0]
-            if slack is not None and slack.excuses(name):
+            if child.id in kept or (slack is not None and slack.excuses(name)):
                 continue
             if name in inside or name not in parts or parts[name].inner is None:
                 self._broken("I2", f"stack {child.name} is left over")
@@ -97,18 +97,3 @@ class Comparison:
             real = thing.properties.get(key)
             if (real or None) != value:
                 self._broken("I2", f"{thing.id} has {key}={real!r}, and should have {value!r}")
-
-
-def _used_by_excused(things: Sequence[Thing], slack: Slack | None) -> set[str]:
-    """Return the ids of the objects that excused resources may still use, directly or through others."""
-    if slack is None:
-        return set()
-    by_id = {thing.id: thing for thing in things}
-    todo = [id_ for thing in things if slack.excuses(thing.name) for id_ in thing.uses]
-    found: set[str] = set()
-    while todo:
-        id_ = todo.pop()
-        if id_ in by_id and id_ not in found:
-            found.add(id_)
-            todo.extend(by_id[id_].uses)
-    return found

@@ -11,9 +11,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from isotherm.sim.checks.evidence import Evidence
-from isotherm.sim.checks.observers.policies import WatchPolicies, top
+from isotherm.sim.checks.evidence import Evidence, kept_objects
+from isotherm.sim.checks.observers.policies import WatchPolicies, top, with_owners
 from isotherm.sim.checks.operation_log import Operation
+from isotherm.sim.histories import shapes
 from isotherm.sim.histories.history import Request, Verb, Watched
 from isotherm.sim.histories.shapes import Shape
 from isotherm.sim.world import processes
@@ -35,6 +36,8 @@ class Repair:
 
     roots: tuple[str, ...]
     reach: frozenset[str]
+    # The objects and nested stacks that are not wanted, and stay only until these have moved on.
+    kept: frozenset[str]
     # Whether everything but the drift was known to be as the template says.
     sound: bool
 
@@ -91,7 +94,10 @@ class ObserverChecks:
                       if node.stack_id == operation.stack_id
                       and node.generation == operation.generation and node.kind == NodeKind.UPDATE and node.outdated)
         sound = self.sound.get(operation.stack_id, False)
-        self.repairs[operation.id] = Repair(roots, _with_dependants(operation.shape, roots), sound)
+        reach = _with_dependants(operation.shape, roots)
+        kept = kept_objects(self._evidence.database, self._evidence.cloud, operation.stack_id,
+                            shapes.living(operation.shape), reach.__contains__)
+        self.repairs[operation.id] = Repair(roots, reach, frozenset(kept), sound)
         self._requested[operation.stack_id] += 1
         for root in roots:
             self.rounds[operation.stack_id, root] += 1
@@ -147,7 +153,10 @@ class ObserverChecks:
         root_id, name = top(row, stacks)
         # A change inside a nested stack belongs to the operation of the outermost stack.
         repair = self.repairs.get(stacks[root_id].operation_id if root_id != row.stack_id else operation_id or "")
-        if repair is not None and repair.sound and name not in repair.reach:
+        if repair is None or not repair.sound or name in repair.reach:
+            return
+        let_go = verb == "delete" and not repair.kept.isdisjoint({thing.id, *with_owners(row.stack_id, stacks)})
+        if not let_go:
             self._evidence.broken("I19", f"{verb} of {thing.id}, in a repair of {', '.join(repair.roots)}")
 
     def look(self, by: processes.Process | None, kind: str, ids: Sequence[str]) -> None:

@@ -1,0 +1,88 @@
+"""Stories of limited updates: what stays for resources that were left out, and what a repair of these may delete."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from isotherm.sim import run
+from isotherm.sim.histories import drawn_histories
+from isotherm.sim.histories.history import Request, Verb, Watched
+from isotherm.sim.histories.shapes import Part, Shape
+
+
+def world(*requests: Request, **more: Any) -> run.Run:
+    quiet: dict[str, Any] = {"rates": {}, "workers": 1, "ends_with_delete": False, "dice": 0, **more}
+    return run.Run(dataclasses.replace(drawn_histories.draw(0), requests=requests, **quiet))
+
+
+def play(*requests: Request, **more: Any) -> run.Outcome:
+    outcome = world(*requests, **more).play()
+    assert outcome.well, outcome.violations
+    return outcome
+
+
+def objects(outcome: run.Outcome, verb: str, name: str) -> list[str]:
+    """Return the objects of a name that were created or deleted before the faults were over, which is when clients rest."""
+    end = next(i for i, line in enumerate(outcome.lines) if "faults are over" in line)
+    return [line.split()[3] for line in outcome.lines[:end] if f"cloud: {verb} s0-{name}-" in line]
+
+
+@pytest.mark.parametrize("later_s", [0.5, 2.0, 6.0])
+@pytest.mark.parametrize("user", [Part(base="d"), Part(uses=("d",)), Part(after=("d",))], ids=["base", "uses", "after"])
+def test_what_a_superseded_update_dropped_stays_for_a_resource_that_is_left_out(user: Part, later_s: float) -> None:
+    """The first update has not brought `b` to its definition without `d` when the second leaves `b` out (I2, I7)."""
+    before = {"d": Part(), "b": user}
+    after = {"a": Part(), "c": Part(uses=("a",)), "b": Part(base="c", fixed="x")}
+    outcome = play(
+        Request(0.0, "s0", Verb.CREATE, before), Request(100.0, "s0", Verb.UPDATE, after, rollback=True),
+        Request(100.0 + later_s, "s0", Verb.UPDATE, after, exclude=("a",)))
+    assert any("Left out" in line for line in outcome.lines)
+    assert not objects(outcome, "deleted", "d")
+
+
+def test_a_dropped_nested_stack_stays_for_a_resource_that_is_left_out() -> None:
+    before = {"n": Part("", inner={"c": Part()}), "b": Part(after=("n",))}
+    after = {"a": Part(), "c": Part(uses=("a",)), "b": Part(base="c", fixed="x")}
+    outcome = play(
+        Request(0.0, "s0", Verb.CREATE, before), Request(100.0, "s0", Verb.UPDATE, after, rollback=True),
+        Request(102.0, "s0", Verb.UPDATE, after, exclude=("a",)))
+    assert any("Left out" in line for line in outcome.lines)
+    assert not objects(outcome, "deleted", "n-")
+
+
+def test_an_object_stays_for_a_failed_creation_that_is_left_out() -> None:
+    """The creation of `b` failed with the first `c`; an update of `c` alone replaces it (I2, I7)."""
+    before = {"c": Part(fixed="x"), "b": Part(base="c", fail="create")}
+    after = {"c": Part(fixed="y"), "b": Part(base="c")}
+    outcome = play(Request(0.0, "s0", Verb.CREATE, before), Request(100.0, "s0", Verb.UPDATE, after, target=("c",)))
+    assert any("UPDATE_COMPLETE" in line and "Left out: 1" in line for line in outcome.lines)
+    assert len(objects(outcome, "created", "c")) == 2
+
+
+OBSERVED = Watched(1, 30.0, policy="repair")
+# `d` uses `f`, which an update replaces without it.
+PAIR: Shape = {"f": Part(fixed="x"), "d": Part(a="1", fixed="x", uses=("f",))}
+REPLACED: Shape = {**PAIR, "f": Part(fixed="y")}
+
+
+def drift(it: run.Run, at: float, name: str, what: str) -> None:
+    """Change the newest object of a name behind the engine's back."""
+
+    def change() -> None:
+        it.cloud.change([one for one in it.cloud.things.values() if one.name == name][-1], what)
+
+    it.loop.call_later(at, change, context=it.faults.no_process)
+
+
+@pytest.mark.parametrize("what", ["a", "fixed"])
+def test_a_repair_of_what_was_left_out_deletes_what_it_used_before(what: str) -> None:
+    """The repair brings `d` to the new `f`, by its own definition. The old `f` stayed for `d` alone (I8, I19)."""
+    it = world(Request(0.0, "s0", Verb.CREATE, PAIR), Request(100.0, "s0", Verb.UPDATE, REPLACED, exclude=("d",)),
+               Request(400.0, "s0", Verb.READ), watched=OBSERVED, rates={"drift": 0.0})
+    drift(it, 150.0, "d", what)
+    outcome = it.play()
+    assert outcome.well, outcome.violations
+    assert len(objects(outcome, "deleted", "f")) == 1
