@@ -86,3 +86,19 @@ def test_a_repair_of_what_was_left_out_deletes_what_it_used_before(what: str) ->
     outcome = it.play()
     assert outcome.well, outcome.violations
     assert len(objects(outcome, "deleted", "f")) == 1
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_an_object_that_stays_is_no_original(*, fails: bool) -> None:
+    """The second limited update takes the first `a` up again, and the second `a` stays for `b` alone, until an update or a
+    rollback has brought `b` to the first one (I2, I15)."""
+    old = {"a": Part(fixed="x"), "e": Part(base="a"), "b": Part(uses=("a",))}
+    new = {**old, "a": Part(fixed="y")}
+    last = {**old, "z": Part(fail="create")} if fails else old
+    outcome = play(
+        Request(0.0, "s0", Verb.CREATE, old), Request(100.0, "s0", Verb.UPDATE, new, target=("b",)),
+        Request(200.0, "s0", Verb.UPDATE, old, target=("a",)), Request(300.0, "s0", Verb.UPDATE, last, rollback=True))
+    first, second = objects(outcome, "created", "a")
+    assert objects(outcome, "deleted", "a") == [second]
+    assert any("ROLLBACK_COMPLETE" in line for line in outcome.lines) == fails
+    assert first

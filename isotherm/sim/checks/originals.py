@@ -6,7 +6,7 @@ operation deleted it) may be replaced, with all its dependants. One that was cha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,12 +35,14 @@ class Originals:
         self._complete: dict[str, _Complete] = {}
         self._excused: set[str] = set()
 
-    def complete(self, operation: Operation) -> None:
-        """Record the objects that a rollback has to bring back."""
+    def complete(self, operation: Operation, superseded: Set[str]) -> None:
+        """Record the objects that a rollback has to bring back: without those that stay only for what was left out."""
         parts = shapes.living(operation.shape)
+        left = superseded if operation.slack is None else superseded | {
+            thing.id for thing in self._cloud.things.values() if operation.slack.excuses(thing.name)}
         ids = {thing.name: thing.id for thing in self._cloud.things.values()
                if thing.stack == operation.stack and not thing.foreign and thing.id not in self._cloud.released
-               and thing.name in parts and not (operation.slack is not None and operation.slack.excuses(thing.name))}
+               and thing.name in parts and thing.id not in left}
         self._complete[operation.stack_id] = _Complete(operation.action, operation.shape, ids)
 
     def rename(self, stack_id: str, names: Mapping[str, str]) -> None:
