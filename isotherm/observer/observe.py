@@ -44,7 +44,8 @@ class Finding:
     @property
     def need(self) -> Need:
         one = self.target
-        return Need(one.name, one.type, one.physical_id, one.metadata, one.external)
+        gone = self.observation.result is ObservationResult.GONE
+        return Need(one.name, one.type, one.physical_id, one.metadata, one.external, gone)
 
     def describe(self) -> str:
         """Return the names of the drifted properties, without values."""

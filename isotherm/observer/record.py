@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from isotherm.config import Settings
-from isotherm.observer import repair
+from isotherm.observer import repair, watch_state
 from isotherm.observer.observe import Finding
 from isotherm.observer.watch_state import WatchState
 from isotherm.store import rows
@@ -27,6 +27,8 @@ class Recorded:
     # Repair records that have changed, by name of the resource.
     repairs: dict[str, Repair] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
+    # By name, why resources may not be repaired.
+    refused: Mapping[str, str] = field(default_factory=dict)
 
 
 class DriftRecorder:
@@ -45,7 +47,8 @@ class DriftRecorder:
         repair, if it has failed: they count as drifted, whatever was observed.
         """
         known = self._write_observations(connection, findings, now)
-        recorded = Recorded()
+        drifted = [*(one.need for one in known if one.drifted), *failed]
+        recorded = Recorded(refused=repair.refused(connection, watch.stack_id, drifted))
         for finding in known:
             self._judge_finding(watch, state, finding, recorded, now)
         for need in failed:
@@ -71,7 +74,7 @@ class DriftRecorder:
         texts = []
         if finding.drifted and after.reported_at is None:
             after.reported_at = now
-            texts.append(f"{repair_records.DRIFT_SEEN}{finding.describe()}")
+            texts.append(f"{repair_records.DRIFT_SEEN}{finding.describe()}{self._refusal(watch, state, finding, recorded)}")
         elif not finding.drifted and after.reported_at is not None:
             after.reported_at = None
             texts.append("Drift is gone")
@@ -80,6 +83,11 @@ class DriftRecorder:
         if texts or after != before:
             recorded.repairs[after.name] = after
         recorded.events += [_event(watch, finding.need, text) for text in texts]
+
+    def _refusal(self, watch: Watch, state: WatchState, finding: Finding, recorded: Recorded) -> str:
+        """Return what the event adds where the policy asks for a repair and a protection forbids it."""
+        reason = recorded.refused.get(finding.target.name)
+        return f". Not repaired: {reason}" if reason and watch_state.wants_repair(watch, state, finding.need) else ""
 
     def _judge_failed_repair(self, watch: Watch, state: WatchState, need: Need, recorded: Recorded, now: float) -> None:
         before = recorded.repairs.get(need.name) or state.repairs.get(need.name)
@@ -95,6 +103,8 @@ class DriftRecorder:
         self, watch: Watch, state: WatchState, need: Need, record: Repair, recorded: Recorded, now: float, why: str
     ) -> list[str]:
         """Decide whether the resource is repaired, and return the texts of events about that."""
+        if need.name in recorded.refused:
+            return []
         choice = self._breaker.choose(watch, state, need, record)
         if choice is repair.RepairChoice.REPAIR:
             recorded.to_repair.append(need)

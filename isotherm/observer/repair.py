@@ -6,7 +6,7 @@ else keeps changing it. The resource is then left alone until `observer_repair_r
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -16,6 +16,7 @@ from isotherm.config import Settings
 from isotherm.observer import watch_state
 from isotherm.observer.watch_state import WatchState
 from isotherm.store.database.writer import Connection
+from isotherm.store.versions import protection
 from isotherm.store.watch import repair_records, schedule
 from isotherm.store.watch.goals import Goal, Need
 from isotherm.store.watch.repair_records import Repair
@@ -54,6 +55,13 @@ class Breaker:
         """Return the text of the event."""
         return (f"{repair_records.GIVEN_UP}it was repaired {repair.rounds} times within "
                 f"{self._settings.observer_repair_window:g} seconds, and {why}")
+
+
+def refused(connection: Connection, stack_id: str, needs: Iterable[Need]) -> dict[str, str]:
+    """Return why these resources of a stack may not be repaired, by name: they are protected from any change."""
+    many = list(needs)
+    return protection.refused_repairs(connection, stack_id, [one.name for one in many if not one.gone],
+                                      [one.name for one in many if one.gone])
 
 
 def counted(repairs: Mapping[str, Repair], names: Sequence[str], now: float) -> list[Repair]:
@@ -99,8 +107,10 @@ class PlannedRepair:
         schedule.hint(connection, stack_id, names, now)
 
     def _expect_still_wanted(self, connection: Connection, now: float) -> None:
-        # The project, or an outer stack, may have been paused since the decision.
+        # Since the decision the project, or an outer stack, may have been paused, or a resource protected.
         watch = schedule.one(connection, self.watch.stack_id, now)
         state = watch_state.read(connection, watch, self.settings)
         if not all(watch_state.wants_repair(watch, state, one) for one in self.needs):
             raise errors.Superseded("how the stack is watched has changed")
+        for reason in refused(connection, self.watch.stack_id, self.needs).values():
+            raise errors.Superseded(reason)

@@ -73,6 +73,17 @@ def test_lists_and_show_have_a_mark(run: Run, place: Path) -> None:
     assert "drifted" not in run("list").out
 
 
+def test_a_protection_that_forbids_a_repair_is_shown(run: Run, place: Path) -> None:
+    assert run("drift", "web", "--policy", "repair").code == 0
+    assert run("protect", "web", "config", "--from", "update").code == 0
+    place.write_text("wrong")
+    shown = " ".join(run("observe", "web").out.split())
+    assert "not repaired: Resource config of stack web is protected from update by" in shown
+    assert "`isotherm unprotect web config` lifts the protection" in shown
+    assert run("unprotect", "web", "config").code == 0
+    assert "not repaired" not in run("drift", "web").out
+
+
 def test_how_it_is_watched_can_be_said(run: Run, place: Path) -> None:
     told = run("drift", "web", "--policy", "repair", "--interval", 5, "--mode", "maintenance", "--json").data
     assert (told["policy"], told["interval"], told["mode"]) == ("repair", 5, "maintenance")

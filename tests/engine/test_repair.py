@@ -15,7 +15,7 @@ from isotherm.observer.service import Observer
 from tests import patience
 from tests.engine.conftest import Lab, Tell, resource
 from tests.engine.local_stage import file, folder
-from tests.engine.test_observer import OFTEN, SELDOM, _is, becomes, observed, options, told, until
+from tests.engine.test_observer import OFTEN, SELDOM, _is, becomes, looked_again, observed, options, told, until
 
 pytestmark = [pytest.mark.ledger("S1.5"), pytest.mark.usefixtures("base")]
 
@@ -258,3 +258,103 @@ async def _with(it: Lab, monkeypatch: pytest.MonkeyPatch, write: Any) -> Any:
     monkeypatch.setattr(Observer, "__init__", make)
     async with observed(it):
         yield
+
+
+REFUSED = "is protected from update by user alice. `isotherm unprotect s {}` lifts the protection."
+
+
+@pytest.mark.parametrize("when", ["before it drifts", "at the last moment"])
+def test_a_resource_that_may_not_change_is_reported_and_not_repaired(
+    lab: Tell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    """Its breaker stays as it is, and another resource is repaired beside it."""
+    options(tmp_path, **OFTEN, observer_repair_limit=2)
+    monkeypatch.setenv("LOGNAME", "alice")
+    base, late = tmp_path / "local", when == "at the last moment"
+    why = f"Resource config of stack s {REFUSED.format('config')}"
+
+    async def story(it: Lab) -> None:
+        repair = Observer._repair
+
+        async def protect_and_repair(self: Any, *arguments: Any) -> None:
+            if late:
+                await it.api.protection.protect_resource("s", "config", ["all"])
+            await repair(self, *arguments)
+
+        monkeypatch.setattr(Observer, "_repair", protect_and_repair)
+        await it.create({"config": file(), "other": file("b.txt")})
+        if not late:
+            await it.api.protection.protect_resource("s", "config", ["all"])
+        async with observed(it, "repair"):
+            (base / "a.txt").write_text("by hand")
+            await becomes(it, "config", "drifted")
+            await until(lambda: _shows(it, "config", why))
+            (base / "b.txt").write_text("by hand")
+            await until(_is(lambda: (base / "b.txt").read_text() == "hello"))
+            await looked_again(it, 3)
+            assert (base / "a.txt").read_text() == "by hand"
+            stack = await it.api.stacks.show("s")
+            assert (stack["stack_status"], stack["generation"]) == ("UPDATE_COMPLETE", 2), "one repair, of the other"
+            shown = await it.api.drift.show_resource("s", "config")
+            assert (shown["drift"], shown["repairs"], shown["given_up_since"]) == ("drifted", 0, None)
+            assert await told(it, "config") == [f"Drift seen: content{'' if late else f'. Not repaired: {why}'}"]
+            await it.api.protection.unprotect_resource("s", "config")
+            monkeypatch.setattr(Observer, "_repair", repair)
+            await until(_is(lambda: (base / "a.txt").read_text() == "hello"))
+            await becomes(it, "config", "in_sync")
+            await until(lambda: _shows(it, "config", ""))
+
+    lab(story)
+
+
+async def _shows(it: Lab, name: str, why: str) -> bool:
+    return bool((await it.api.drift.show_resource("s", name))["not_repaired"] == why)
+
+
+def test_a_resource_that_may_not_change_and_is_gone_is_made_again(lab: Tell, tmp_path: Path) -> None:
+    options(tmp_path, **OFTEN)
+    path = tmp_path / "local" / "a.txt"
+
+    async def story(it: Lab) -> None:
+        await it.create({"config": file()})
+        await it.api.protection.protect_resource("s", "config", ["all"])
+        async with observed(it, "repair"):
+            path.unlink()
+            await until(_is(path.exists))
+            await becomes(it, "config", "in_sync")
+        assert (await it.api.protection.show_resource("s", "config"))["protect"] == ["replace", "delete", "update"]
+
+    lab(story)
+
+
+def test_a_nested_stack_that_may_not_change_is_not_repaired(
+    lab: Tell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The repair would be a change of the resource that holds it, also for an object that is gone."""
+    options(tmp_path, **OFTEN, observer_repair_limit=2)
+    monkeypatch.setenv("LOGNAME", "alice")
+    base = tmp_path / "local"
+    inner = "heat_template_version: 2021-04-16\nresources:\n  f: {type: Isotherm::Local::File, " \
+            "properties: {path: a.txt, content: x}}\n"
+
+    async def story(it: Lab) -> None:
+        await it.create({"in": {"type": "inner.yaml"}, "config": file("b.txt")}, files={"inner.yaml": inner})
+        nested = (await it.physical())["in"]
+        await it.api.protection.protect_resource("s", "in", ["all"])
+        async with observed(it, "repair"):
+            (base / "a.txt").unlink()
+
+            async def is_said() -> bool:
+                shown = await it.api.drift.show_resource(nested, "f")
+                return bool(shown["not_repaired"] == f"Resource in of stack s {REFUSED.format('in')}")
+
+            await until(is_said)
+            (base / "b.txt").unlink()
+            await until(_is((base / "b.txt").exists))
+            await looked_again(it, 3)
+            assert not (base / "a.txt").exists()
+            assert (await it.api.drift.show_resource(nested, "f"))["repairs"] == 0
+            await it.api.protection.unprotect_resource("s", "in")
+            await until(_is((base / "a.txt").exists))
+
+    lab(story)

@@ -142,6 +142,8 @@ def _resource(one: Mapping[str, Any]) -> Iterator[RenderableType]:
                         (f"  {one['resource_type']}", "dim"))
     if one["reason"]:
         yield console.indent(console.text(one["reason"], "yellow"))
+    if one.get("not_repaired"):
+        yield console.indent(console.text(f"not repaired: {one['not_repaired']}", "yellow"))
     if one["given_up_since"]:
         yield console.indent(
             Text(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,12 +23,13 @@ from isotherm.observer.record import DriftRecorder
 from isotherm.observer.repair import PlannedRepair
 from isotherm.observer.watch_state import WatchState
 from isotherm.planning import documents, masking
-from isotherm.states import Action, DriftPolicy, Status, WatchMode
+from isotherm.states import Action, DriftPolicy, ObservationResult, Status, WatchMode
 from isotherm.store import rows
 from isotherm.store.database.writer import Connection
 from isotherm.store.operations import plan
 from isotherm.store.reads import left_out, lookups
 from isotherm.store.records import OperationScope
+from isotherm.store.versions import protection
 from isotherm.store.watch import goals, inherited, repair_records, resources, views
 from isotherm.store.watch import schedule as watching
 from isotherm.store.watch.schedule import Watch
@@ -55,9 +56,10 @@ class DriftService:
         def unit(connection: Connection) -> dict[str, Any]:
             watch, state, times = self._watch_state(connection, row)
             found = views.resources(connection, row["id"], whole=whole)
+            refused = _refused(connection, row["id"], found)
             counts = views.counts(connection, row["id"])
             return {**drift.stack((row["id"], row["name"]), watch, state, times, counts),
-                    "resources": [drift.resource(one, watch, state) for one in found]}
+                    "resources": [drift.resource(one, watch, state, refused.get(one["name"], "")) for one in found]}
 
         found = await self._store.read(unit)
         secrets = await self._inputs.secrets(row)
@@ -72,7 +74,8 @@ class DriftService:
             found = views.resources(connection, row["id"], name)
             if not found:
                 return None
-            return {**drift.resource(found[0], watch, state), "applied": self._applied(connection, found[0]["id"])}
+            refused = _refused(connection, row["id"], found).get(name, "")
+            return {**drift.resource(found[0], watch, state, refused), "applied": self._applied(connection, found[0]["id"])}
 
         found = await self._store.read(unit)
         if found is None:
@@ -266,6 +269,13 @@ class DriftService:
         """Return the scope of a repair: what updates have left out on purpose stays so, unless it is repaired itself."""
         left = await self._store.read(lambda connection: left_out.names(connection, stack["operation_id"]))
         return OperationScope(left=tuple(name for name in left if name not in names), waits=waits) if left else None
+
+
+def _refused(connection: Connection, stack_id: str, found: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return why drifted resources may not be repaired, by name."""
+    drifted = [one for one in found if one["drifted_since"] is not None]
+    gone = {one["name"] for one in drifted if one["result"] == ObservationResult.GONE}
+    return protection.refused_repairs(connection, stack_id, {one["name"] for one in drifted} - gone, gone)
 
 
 def _few(names: Sequence[str]) -> str:

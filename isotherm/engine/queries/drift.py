@@ -9,13 +9,14 @@ from isotherm.engine.queries import views
 from isotherm.observer import policies
 from isotherm.observer.watch_state import WatchState
 from isotherm.planning import documents
-from isotherm.states import ObservationResult
+from isotherm.states import DriftPolicy, ObservationResult
 from isotherm.store.watch.schedule import Watch
 
 NEVER, IN_SYNC, DRIFTED, GONE, UNSEEN = "never_seen", "in_sync", "drifted", "gone", "unseen"
 
 
-def resource(row: Mapping[str, Any], watch: Watch | None, standing: WatchState) -> dict[str, Any]:
+def resource(row: Mapping[str, Any], watch: Watch | None, standing: WatchState, refused: str = "") -> dict[str, Any]:
+    """Return the view of a resource. `refused`: why it may not be repaired, if a protection forbids that."""
     policy = policies.of(row["name"], row["metadata"], {} if watch is None else watch.overrides, standing.policy)
     return {
         "resource_name": row["name"], "resource_type": row["type"], "physical_resource_id": row["physical_id"],
@@ -23,6 +24,7 @@ def resource(row: Mapping[str, Any], watch: Watch | None, standing: WatchState) 
         "drifted_since": views.time(row["drifted_since"]), "policy": policy.name.lower(),
         "repairs": row["rounds"] or 0, "repaired_time": views.time(row["last_at"]),
         "given_up_since": views.time(row["tripped_at"]),
+        "not_repaired": refused if policy is DriftPolicy.REPAIR else "",
         "properties": properties(row),
     }
 

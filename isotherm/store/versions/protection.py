@@ -211,12 +211,43 @@ def refuse_change(connection: sa.Connection, stack_id: str) -> None:
 
     The outer stacks change a nested stack by steps on those resources; a user may ask for a change of it directly.
     """
+    refused = _refused_by_holders(connection, stack_id)
+    if refused:
+        raise errors.UserError(refused, kind=KIND)
+
+
+def _refused_by_holders(connection: sa.Connection, stack_id: str) -> str:
+    """Return why a nested stack may not be changed, by a resource that holds it or one of its outer stacks; else ""."""
     row = _held(connection, stack_id)
     while row is not None:
         if row["in_force"] and level(of(row)) is Protection.UPDATE:
-            part = ProtectedPart(row["stack"], row["name"], of(row))
-            raise errors.UserError(part.refuses(Protection.UPDATE), kind=KIND)
+            return ProtectedPart(row["stack"], row["name"], of(row)).refuses(Protection.UPDATE)
         row = _held(connection, row["stack_id"])
+    return ""
+
+
+_UNCHANGEABLE = (
+    sa.select(_STACK.name.label("stack"), *_COLUMNS[2:]).join(t.stacks, _STACK.id == _VERSION.stack_id)
+    .where(_VERSION.stack_id == sa.bindparam("stack_id"), rows.among(_VERSION.name), _VERSION.superseded == sa.false(),
+           _IN_FORCE, sa.or_(_VERSION.protection == int(Protection.UPDATE),
+                             _VERSION.template_protection == int(Protection.UPDATE)))
+)
+
+
+def refused_repairs(
+    connection: sa.Connection, stack_id: str, drifted: Collection[str], gone: Collection[str] = ()
+) -> dict[str, str]:
+    """Return why resources of a stack cannot be repaired, by name: a protection forbids any change of them.
+
+    The objects of `gone` do not exist and may be made again, unless a resource that holds the stack is protected.
+    """
+    if not (drifted or gone):
+        return {}
+    refused = _refused_by_holders(connection, stack_id)
+    if refused:
+        return dict.fromkeys((*drifted, *gone), refused)
+    found = connection.execute(_UNCHANGEABLE, {"stack_id": stack_id, **rows.ids(drifted)}).mappings()
+    return {row["name"]: ProtectedPart(row["stack"], row["name"], of(row)).refuses(Protection.UPDATE) for row in found}
 
 
 def _holder(connection: sa.Connection, stack_id: str) -> ProtectedPart | None:

@@ -27,6 +27,8 @@ class Need(msgspec.Struct, frozen=True, gc=False):
     physical_id: str | None
     metadata: str
     external: bool = False
+    # Whether its object does not exist any more.
+    gone: bool = False
 
 
 class Goal(msgspec.Struct, frozen=True, gc=False):

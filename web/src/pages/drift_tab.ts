@@ -21,6 +21,7 @@ interface DriftedResource {
   observed_at?: string | number | null;
   drifted_since?: string | number | null;
   given_up_since?: string | number | null;
+  not_repaired?: string;
   reason?: string;
   properties?: DriftedProperty[];
 }
@@ -100,6 +101,7 @@ export class DriftTab implements StackTab {
         ${one.given_up_since ? html`<span class="drift-text">repair given up ${ago(seconds(one.given_up_since) ?? now(), now())}</span>` : nothing}
         <span class="muted">${[bad && one.drifted_since ? `since ${since(one.drifted_since)}` : "", one.policy ? `policy: ${one.policy}` : ""].filter(Boolean).join(", ")}</span><span class="grow"></span>
         ${bad ? html`<button class="button small" ?disabled=${Boolean(notRepair)} title=${notRepair} @click=${() => summary && actions.repair(summary, this.of, [one.resource_name], 1)}>Repair…</button>` : nothing}</div>
+      ${one.not_repaired ? html`<p class="muted">Not repaired: ${one.not_repaired}</p>` : nothing}
       ${one.drift === "gone" ? html`<p class="muted">It is gone from the cloud. A repair makes it again.</p>` : nothing}
       ${one.properties?.length ? properties(one) : nothing}
     </article>`;
