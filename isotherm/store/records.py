@@ -45,6 +45,13 @@ class OperationScope(msgspec.Struct, frozen=True, omit_defaults=True):
     left: tuple[str, ...] = ()
     # They wait for an update that includes them: they have an older definition, or do not exist.
     waits: tuple[str, ...] = ()
+    # An observer asked for it, to repair what has drifted: what a protection forbids is left as it is, not refused.
+    repairs: bool = False
+
+    @property
+    def leaves(self) -> bool:
+        """Return whether resources may wait after the operation."""
+        return self.limits or bool(self.waits) or not self.repairs
 
     @property
     def limits(self) -> bool:
@@ -136,6 +143,11 @@ class Operation(msgspec.Struct, frozen=True, gc=False):
     def limited(self) -> bool:
         """True if the operation leaves resources out."""
         return self.scope is not None and self.scope.limits
+
+    @property
+    def repairs(self) -> bool:
+        """Return whether an observer asked for the operation, or for the one around it."""
+        return self.scope is not None and self.scope.repairs
 
     @property
     def visits(self) -> bool:

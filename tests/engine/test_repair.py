@@ -358,3 +358,46 @@ def test_a_nested_stack_that_may_not_change_is_not_repaired(
             await until(_is((base / "a.txt").exists))
 
     lab(story)
+
+
+def test_what_is_nested_is_repaired_around_a_resource_that_may_not_change(
+    lab: Tell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The repair of `g` observes the whole nested stack, and leaves the drifted `f` of it as it is."""
+    options(tmp_path, **OFTEN, observer_repair_limit=2)
+    monkeypatch.setenv("LOGNAME", "alice")
+    base = tmp_path / "local"
+    inner = "heat_template_version: 2021-04-16\nresources:\n" + "".join(
+        f"  {name}: {{type: Isotherm::Local::File, properties: {{path: {name}.txt, content: x}}}}\n" for name in "fg")
+
+    async def story(it: Lab) -> None:
+        await it.create({"in": {"type": "inner.yaml"}, "config": file("c.txt")}, files={"inner.yaml": inner})
+        nested = (await it.physical())["in"]
+        await it.api.protection.protect_resource(nested, "f", ["all"])
+
+        async def f() -> dict[str, Any]:
+            shown: dict[str, Any] = await it.api.drift.show_resource(nested, "f")
+            return shown
+
+        async def is_reported() -> bool:
+            return bool((await f())["drift"] == "drifted")
+
+        async with observed(it, "repair"):
+            (base / "f.txt").write_text("by hand")
+            await until(is_reported)
+            (base / "g.txt").write_text("by hand")
+            await until(_is(lambda: (base / "g.txt").read_text() == "x"))
+            await looked_again(it, 3)
+            assert (base / "f.txt").read_text() == "by hand"
+            stack = await it.api.stacks.show("s")
+            assert (stack["stack_status"], stack["generation"]) == ("UPDATE_COMPLETE", 2), "one repair by the observer"
+            shown = await f()
+            assert (shown["drift"], shown["repairs"], shown["given_up_since"]) == ("drifted", 0, None)
+            assert f"Resource f of stack {stack['stack_name']}-in-" in shown["not_repaired"]
+            assert (await it.api.drift.show(nested))["given_up"] == []
+        stack = await it.update({"in": {"type": "inner.yaml"}, "config": file("c.txt")}, files={"inner.yaml": inner},
+                                converge=True)
+        assert stack["stack_status"] == "UPDATE_FAILED", "an update by a user says what it could not do"
+        assert "Resource f of stack s-in-" in stack["stack_status_reason"]
+
+    lab(story)

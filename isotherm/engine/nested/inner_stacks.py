@@ -26,7 +26,7 @@ from isotherm.store.database.writer import Connection, Store
 from isotherm.store.operations import accept, plan
 from isotherm.store.queue import claim
 from isotherm.store.reads import lookups
-from isotherm.store.records import Acceptance, Claim, NewStack
+from isotherm.store.records import Acceptance, Claim, NewStack, OperationScope
 from isotherm.store.versions import protection
 from isotherm.template import environment
 
@@ -239,7 +239,8 @@ class _InnerStacks(inner_reads.InnerStackReader):
         input_key, blobs = requests.stored(input_)
         return Acceptance(stack_id, generation, self._nesting.new_id(), action, input_key, disable_rollback=True,
                           timeout_s=child.timeout_s, blobs=blobs, reason=f"Stack {action.name} started",
-                          converge=action is Action.UPDATE and self._around.operation.converge)
+                          converge=action is Action.UPDATE and self._around.operation.converge,
+                          scope=OperationScope(repairs=True) if self._around.operation.repairs else None)
 
     def _still_ours(self, connection: Connection) -> lookups.Row:
         """Return the outer stack. Raises Superseded if the lease of the resource is lost."""

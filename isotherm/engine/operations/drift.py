@@ -253,6 +253,8 @@ class DriftService:
                           converge=True, parts=input_.parts)
         wanted = await self._acceptor.desire(request, stack["name"], stack["id"])
         scope = await self._scope(stack, names, input_.parts.names)
+        if planned is not None:
+            scope = msgspec.structs.replace(scope or OperationScope(waits=input_.parts.names), repairs=True)
         acceptance = msgspec.structs.replace(
             await self._acceptor.acceptance(stack["id"], stack["generation"], Action.UPDATE, request, wanted, scope),
             reason=f"Stack UPDATE started: repair of {_few(names)}", stays=True)

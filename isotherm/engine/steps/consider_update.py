@@ -15,7 +15,18 @@ from msgspec.structs import replace
 
 from isotherm import errors
 from isotherm.engine.steps import consider_visit, decide, fail_early, observe, search
-from isotherm.engine.steps.outcomes import Answer, Begin, Continue, Facts, LookUp, Republish, Types, event, intent_of
+from isotherm.engine.steps.outcomes import (
+    Answer,
+    Begin,
+    Continue,
+    Facts,
+    LookUp,
+    Observed,
+    Republish,
+    Types,
+    event,
+    intent_of,
+)
 from isotherm.planning import documents
 from isotherm.planning.references import PublishedReferences
 from isotherm.resources import cloud_lookups, contract, properties, registry, runner
@@ -150,7 +161,7 @@ class UpdateDecider:
         def compare(applied: decide.Applied | None) -> decide.Decision:
             return decide.decide(wanted.type_, applied, wanted.properties, wanted.resolved.metadata, renew=renew)
 
-        decision = compare(applied)
+        by_rows = decision = compare(applied)
         observed = None if facts is None else facts.observed
         if applied is None or claim.version is None:
             return _Judgement(decision)
@@ -167,6 +178,8 @@ class UpdateDecider:
         except errors.IsothermError as error:
             return _Judgement(error, seen)
         decision = _repeat_unfinished(decision, intent)
+        if _is_left_to_its_protection(claim, by_rows, observed):
+            return _Judgement(by_rows, seen)
         unchanged = decision.verdict is decide.Verdict.NOTHING
         return _Judgement(decision, observe.without_drift(seen) if unchanged else seen)
 
@@ -327,6 +340,16 @@ def _repeat_unfinished(decision: decide.Decision, intent: documents.Intent | Non
     if decision.verdict is decide.Verdict.NOTHING and intent is not None and intent.action is Action.UPDATE:
         return decide.Decision(decide.Verdict.UPDATE, changed=intent.changed)
     return decision
+
+
+def _is_left_to_its_protection(claim: Claim, by_rows: decide.Decision, observed: Observed) -> bool:
+    """Return whether a repair by an observer leaves a drifted resource as it is, since it is protected from any change.
+
+    Nobody asked to repair it: the step would be refused, and fail the repair of another resource.
+    """
+    version, unchanged = claim.version, by_rows.verdict is decide.Verdict.NOTHING
+    gone = isinstance(observed.reality, contract.Gone)
+    return version is not None and version.unchangeable and claim.operation.repairs and unchanged and not gone
 
 
 def _find_refusal(claim: Claim, wanted: _Wanted, decision: decide.Decision) -> errors.UserError | None:

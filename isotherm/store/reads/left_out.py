@@ -18,7 +18,7 @@ def names(connection: sa.Connection, operation_id: str) -> list[str]:
     those that were not visited although something that they read has changed."""
     found = connection.execute(sa.select(_OP.stack_id, _OP.scope).where(_OP.id == operation_id)).one_or_none()
     scope = None if found is None else rows.scope_of(found.scope)
-    if found is None or scope is None:
+    if found is None or scope is None or not scope.leaves:
         return []
     unproven = connection.execute(sa.select(_NODE.name).where(
         _NODE.stack_id == found.stack_id, _NODE.state.in_(_UNPROVEN), _NODE.kind != NodeKind.BARRIER)).scalars()
@@ -27,7 +27,7 @@ def names(connection: sa.Connection, operation_id: str) -> list[str]:
 
 def caveat(connection: sa.Connection, operation: Operation) -> str:
     """Return the caveat for the end of an operation after which resources wait; empty if there are none."""
-    if operation.scope is None:
+    if operation.scope is None or not operation.scope.leaves:
         return ""
     waiting = names(connection, operation.id)
     return f". Left out: {len(waiting)} resource{'s' if len(waiting) > 1 else ''}" if waiting else ""
