@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from isotherm import errors
 from isotherm.sim import run
 from isotherm.sim.histories import drawn_histories
 from isotherm.sim.histories.history import Request, Verb, Watched
@@ -102,3 +103,76 @@ def test_an_object_that_stays_is_no_original(*, fails: bool) -> None:
     assert objects(outcome, "deleted", "a") == [second]
     assert any("ROLLBACK_COMPLETE" in line for line in outcome.lines) == fails
     assert first
+
+
+def repairs(outcome: run.Outcome) -> int:
+    return sum("accepted UPDATE of s0, " in line and line.rpartition(" ")[2].startswith("o") for line in outcome.lines)
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_nested_stack_that_was_left_out_is_repaired(*, waits: bool) -> None:
+    """The repair is asked for `c` inside, and is one of `r` around it (I19)."""
+    nested = Part("", link="g", inner={"c": Part(a="1", link="", given=False), "z": Part(a="z")})
+    before = {"g": Part(fixed="x"), "r": nested}
+    after = {"g": Part(fixed="y"), "r": dataclasses.replace(nested, a="2") if waits else nested}
+    it = world(Request(0.0, "s0", Verb.CREATE, before), Request(100.0, "s0", Verb.UPDATE, after, exclude=("r",)),
+               Request(400.0, "s0", Verb.READ), watched=OBSERVED, rates={"drift": 0.0})
+    drift(it, 150.0, "c", "a")
+    outcome = it.play()
+    assert outcome.well, outcome.violations
+    assert any("Left out: 1" in line for line in outcome.lines)
+    assert repairs(outcome) == 1
+
+
+def test_a_repair_goes_on_with_what_the_last_one_has_not_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The repair replaces `d`, and the update of `e` fails. The next repair is one of `d`, which is repaired; `e` was not
+    left out by a user, as `w` was (I2, I19)."""
+    shape = {"d": Part(a="1", fixed="x"), "e": Part(a="1", link="d"), "w": Part(a="1")}
+    it = world(Request(0.0, "s0", Verb.CREATE, shape),
+               Request(100.0, "s0", Verb.UPDATE, {**shape, "w": Part(a="2")}, exclude=("w",)),
+               Request(400.0, "s0", Verb.READ), watched=OBSERVED, rates={"drift": 0.0})
+    update, refused = it.cloud.update, []
+
+    async def refuse_once(physical_id: str, properties: Any) -> bool:
+        if "-e-" in physical_id and not refused:
+            refused.append(physical_id)
+            raise errors.Permanent("not now")
+        return await update(physical_id, properties)
+
+    monkeypatch.setattr(it.cloud, "update", refuse_once)
+    drift(it, 150.0, "d", "fixed")
+    outcome = it.play()
+    assert outcome.well, outcome.violations
+    assert refused
+    assert repairs(outcome) == 2
+
+
+def test_a_repair_goes_on_with_a_limited_update_that_a_suspend_has_stopped() -> None:
+    """The update has left `w` out, and has neither proven `b` nor begun `c`. The repair of `d` goes on with these (I2, I19)."""
+    before = {"d": Part(a="1"), "w": Part(a="1")}
+    after = {"d": Part(a="1"), "b": Part(), "c": Part(base="b"), "w": Part(a="2")}
+    it = world(Request(0.0, "s0", Verb.CREATE, before), Request(100.0, "s0", Verb.UPDATE, after, exclude=("w",)),
+               Request(100.5, "s0", Verb.SUSPEND), Request(150.0, "s0", Verb.RESUME), Request(200.0, "s0", Verb.CHECK),
+               Request(500.0, "s0", Verb.READ), watched=OBSERVED, rates={"drift": 0.0})
+    drift(it, 250.0, "d", "a")
+    outcome = it.play()
+    assert outcome.well, outcome.violations
+    assert objects(outcome, "created", "c")
+    assert repairs(outcome) == 1
+    assert any("RESUME_COMPLETE" in line and "Left out: 2" in line for line in outcome.lines)
+    assert any("UPDATE_COMPLETE" in line and "Left out: 1" in line for line in outcome.lines)
+
+
+def test_a_repair_deletes_an_older_version_of_a_resource_that_was_left_out() -> None:
+    """A full update has replaced `f`, and failed before its clean-up; the next one leaves `f` out, which is up to date. The
+    old `f` has no user (I8, I19)."""
+    before = {"f": Part(fixed="x"), "d": Part(a="1")}
+    failing = {"f": Part(fixed="y"), "d": Part(a="1"), "z": Part(fail="create")}
+    after = {"f": Part(fixed="y"), "d": Part(a="1")}
+    it = world(Request(0.0, "s0", Verb.CREATE, before), Request(100.0, "s0", Verb.UPDATE, failing),
+               Request(150.0, "s0", Verb.UPDATE, after, exclude=("f",)), Request(400.0, "s0", Verb.READ),
+               watched=OBSERVED, rates={"drift": 0.0})
+    drift(it, 200.0, "d", "a")
+    outcome = it.play()
+    assert outcome.well, outcome.violations
+    assert repairs(outcome) == 1

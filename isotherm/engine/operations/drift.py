@@ -252,7 +252,7 @@ class DriftService:
                           stack["timeout_s"], documents.decode_any(stack["tags"]), input_.restored, input_.secrets,
                           converge=True, parts=input_.parts)
         wanted = await self._acceptor.desire(request, stack["name"], stack["id"])
-        scope = await self._scope(stack, names, input_.parts.names)
+        scope = await self._scope(stack, goal, input_.parts.names)
         if planned is not None:
             scope = msgspec.structs.replace(scope or OperationScope(waits=input_.parts.names), repairs=True)
         acceptance = msgspec.structs.replace(
@@ -267,10 +267,10 @@ class DriftService:
         return await self._acceptor.supersede(acceptance, write_plan)
 
 
-    async def _scope(self, stack: lookups.Row, names: Sequence[str], waits: tuple[str, ...]) -> OperationScope | None:
-        """Return the scope of a repair: what updates have left out on purpose stays so, unless it is repaired itself."""
-        left = await self._store.read(lambda connection: left_out.names(connection, stack["operation_id"]))
-        return OperationScope(left=tuple(name for name in left if name not in names), waits=waits) if left else None
+    async def _scope(self, stack: lookups.Row, goal: goals.Goal, waits: tuple[str, ...]) -> OperationScope | None:
+        """Return the scope of a repair: what users have left out stays so, unless it is repaired itself."""
+        left = await self._store.read(lambda connection: left_out.on_purpose(connection, stack["operation_id"]))
+        return OperationScope(left=tuple(name for name in left if name not in goal.names), waits=waits) if left else None
 
 
 def _refused(connection: Connection, stack_id: str, found: Sequence[Mapping[str, Any]]) -> dict[str, str]:

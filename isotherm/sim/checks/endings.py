@@ -8,7 +8,7 @@ from typing import Any
 
 from isotherm.sim.checks import reality
 from isotherm.sim.checks.drift import DriftLog
-from isotherm.sim.checks.evidence import Evidence
+from isotherm.sim.checks.evidence import Evidence, superseded_objects
 from isotherm.sim.checks.operation_log import Operation
 from isotherm.sim.checks.originals import Originals
 from isotherm.sim.checks.suspension import Suspension
@@ -69,14 +69,9 @@ class Endings:
             self._drifts.resolve(operation)
         if operation.action in VISITING or operation.inside:
             return
-        self._originals.complete(operation, self._superseded(operation.stack_id))
+        self._originals.complete(operation, superseded_objects(self._evidence.database, operation.stack_id))
         if not self._drifts.unresolved:
             self._compare(operation)
-
-    def _superseded(self, stack_id: str) -> set[str]:
-        """Return the ids of the objects that only superseded versions of a stack have."""
-        rows = [row for row in self._evidence.database.read_table("resources") if row.stack_id == stack_id]
-        return {row.physical_id for row in rows if row.superseded} - {row.physical_id for row in rows if not row.superseded}
 
     def _compare(self, operation: Operation) -> None:
         compare = reality.Comparison(self._evidence.database, self._evidence.cloud, self._evidence.broken)

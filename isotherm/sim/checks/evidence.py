@@ -36,6 +36,12 @@ def is_forgotten(row: Any) -> bool:
     return bool(row.action == Action.DELETE and row.status == Status.COMPLETE)
 
 
+def superseded_objects(database: MemoryDatabase, stack_id: str) -> set[str]:
+    """Return the ids of the objects and nested stacks that only superseded versions of a stack have."""
+    rows = [row for row in database.read_table("resources") if row.stack_id == stack_id]
+    return {row.physical_id for row in rows if row.superseded} - {row.physical_id for row in rows if not row.superseded}
+
+
 def kept_objects(
     database: MemoryDatabase, cloud: Cloud, stack_id: str, wanted: Collection[str], uses: Callable[[str], bool]
 ) -> set[str]:

@@ -183,13 +183,17 @@ def _open(
 
 
 def _scope(connection: sa.Connection, request: Acceptance) -> str | None:
-    """Return the scope of the operation as JSON. With the input of another operation, the same resources wait."""
+    """Return the scope of the operation as JSON. With the input of another operation, the same resources wait.
+
+    A visit changes nothing of what the operation before it has left out.
+    """
     scope = request.scope
     if request.input_of:
         operation = t.operations.c
         text = connection.execute(sa.select(operation.scope).where(operation.id == request.input_of)).scalar()
         taken = rows.scope_of(text)
-        scope = None if taken is None else OperationScope(waits=taken.waits)
+        visits = request.action in VISITING
+        scope = taken if taken is None or visits else OperationScope(waits=taken.waits)
     return None if scope is None else msgspec.json.encode(scope).decode()
 
 

@@ -25,6 +25,17 @@ def names(connection: sa.Connection, operation_id: str) -> list[str]:
     return sorted({*scope.waits, *unproven})
 
 
+def on_purpose(connection: sa.Connection, operation_id: str) -> list[str]:
+    """Return the resources that users have left out, and a repair therefore leaves out too.
+
+    Resources that failed, or were not reached, in the operation itself are not among them: a repair goes on with them.
+    """
+    scope = rows.scope_of(connection.execute(sa.select(_OP.scope).where(_OP.id == operation_id)).scalar())
+    if scope is None:
+        return []
+    return [name for name in names(connection, operation_id) if name in scope.waits or name not in scope.names]
+
+
 def caveat(connection: sa.Connection, operation: Operation) -> str:
     """Return the caveat for the end of an operation after which resources wait; empty if there are none."""
     if operation.scope is None or not operation.scope.leaves:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from isotherm.sim.checks.evidence import Evidence, kept_objects
+from isotherm.sim.checks.evidence import Evidence, kept_objects, superseded_objects
 from isotherm.sim.checks.observers.policies import WatchPolicies, top, with_owners
 from isotherm.sim.checks.operation_log import Operation
 from isotherm.sim.histories import shapes
@@ -36,7 +36,7 @@ class Repair:
 
     roots: tuple[str, ...]
     reach: frozenset[str]
-    # The objects and nested stacks that are not wanted, and stay only until these have moved on.
+    # The objects and nested stacks that are not wanted, and may go when these have moved on.
     kept: frozenset[str]
     # Whether everything but the drift was known to be as the template says.
     sound: bool
@@ -97,6 +97,9 @@ class ObserverChecks:
         reach = _with_dependants(operation.shape, roots)
         kept = kept_objects(self._evidence.database, self._evidence.cloud, operation.stack_id,
                             shapes.living(operation.shape), reach.__contains__)
+        if operation.slack is not None:
+            # Limited updates let older versions of what they leave out stay. The repair deletes those without users (I7).
+            kept |= superseded_objects(self._evidence.database, operation.stack_id)
         self.repairs[operation.id] = Repair(roots, reach, frozenset(kept), sound)
         self._requested[operation.stack_id] += 1
         for root in roots:
