@@ -40,6 +40,11 @@ FORBIDDEN = re.compile(
 )
 
 
+# A script that another one imports at once, as esbuild writes it, and the scripts of the page itself.
+IMPORT = re.compile(r'(?:\bfrom|\bimport)"\./([\w.-]+\.js)"')
+SCRIPTS = re.compile(r'src="/ui/assets/([\w.-]+\.js)"')
+
+
 class Impossible(Exception):
     """The page cannot be built here; the text says what is missing."""
 
@@ -153,21 +158,33 @@ def write_index(folder: Path, described: dict[str, Any]) -> None:
     }
     icon = next(Path(path).name for path in described["outputs"] if path.endswith(".svg"))
     text = (WEB / "index.html").read_text()
+    # What the script imports is asked for together with it.
+    loads = "".join(f'<link rel="modulepreload" href="/ui/assets/{name}">\n' for name in needed(folder, names[SCRIPT])[1:])
+    text = text.replace("</head>", f"{loads}</head>")
     for word, name in (("SCRIPT", names[SCRIPT]), ("STYLE", names[STYLE]), ("ICON", icon)):
         text = text.replace(word, name)
     (folder / "index.html").write_text(text)
 
 
+def needed(folder: Path, script: str) -> list[str]:
+    """Return a script and all that it imports at once. What it loads later, by `import(...)`, is not among them."""
+    found = [script]
+    for name in found:
+        found += [one for one in IMPORT.findall((folder / "assets" / name).read_text()) if one not in found]
+    return found
+
+
 def sizes(folder: Path = STATIC) -> dict[str, int]:
-    """Return the compressed bytes that a browser loads: at first, and for the editor."""
-    found = {"first": 0, "editor": 0}
+    """Return the compressed bytes that a browser loads: at first, for the editor, and for the pages loaded later."""
+    found = {"first": 0, "editor": 0, "later": 0}
     index = (folder / "index.html").read_text()
+    first = {name for script in SCRIPTS.findall(index) for name in needed(folder, script)}
     for path in (folder / "assets").iterdir():
-        # Chunks that the script imports at once would be loaded first too; esbuild names them in the script itself.
-        part = "editor" if path.name.startswith("editor-") else "first"
-        if part == "first" and path.suffix == ".svg":
-            continue
-        found[part] += len(gzip.compress(path.read_bytes(), 9))
+        part = "first" if path.name in first or path.suffix == ".css" else "later"
+        if path.name.startswith("editor-"):
+            part = "editor"
+        if path.suffix != ".svg":
+            found[part] += len(gzip.compress(path.read_bytes(), 9))
     found["first"] += len(gzip.compress(index.encode(), 9))
     return found
 
@@ -244,8 +261,11 @@ def main() -> int:
         )
         return 1 if options.check and os.environ.get("CI") else 0
     found = sizes()
-    first, editor = found["first"] / 1000, found["editor"] / 1000
-    print(f"page: built, {first:.1f} kB at first and {editor:.1f} kB for the editor, compressed", flush=True)
+    first, later, editor = (found[part] / 1000 for part in ("first", "later", "editor"))
+    print(
+        f"page: built, {first:.1f} kB at first, {later:.1f} kB for other pages, {editor:.1f} kB for the editor, compressed",
+        flush=True,
+    )
     return 0
 
 

@@ -368,7 +368,7 @@ def test_a_nested_stack_is_opened_and_left_again(service: PageService, visit: Op
 
 
 @pytest.mark.parametrize(
-    "tab", ["resources", "timeline", "events", "drift", "outputs", "parameters", "template", "snapshots"]
+    "tab", ["resources", "timeline", "history", "events", "drift", "outputs", "parameters", "template", "snapshots"]
 )
 def test_every_tab_opens_from_its_address_and_from_the_tabs(service: PageService, visit: Open, tab: str) -> None:
     path = service.create(f"tab-{tab}", dummies("a", "b<a"))

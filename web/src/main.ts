@@ -3,13 +3,12 @@
 import { connection, session, useSession } from "./api/client.ts";
 import type { Session } from "./api/types.ts";
 import { app, drawWith, refresh, type Page } from "./app.ts";
-import { CreatePage } from "./pages/create.ts";
+import { LaterPage } from "./pages/later.ts";
 import { login } from "./pages/login.ts";
 import { missing } from "./pages/missing.ts";
 import { ServicePage } from "./pages/service.ts";
 import { StackPage } from "./pages/stack.ts";
 import { StacksPage } from "./pages/stacks.ts";
-import { UpdatePage } from "./pages/update.ts";
 import { listen, onChange, parse, query, setQuery, type Route } from "./router.ts";
 import { help, shell } from "./shell.ts";
 import { apply } from "./theme.ts";
@@ -37,8 +36,14 @@ function make(route: Route): Page {
   switch (route.page) {
     case "stacks": return new StacksPage();
     case "stack": return new StackPage(route);
-    case "update": return new UpdatePage(route.name, route.id);
-    case "create": return new CreatePage();
+    case "update": return new LaterPage(`Update ${route.name}`, async () => {
+      const { UpdatePage } = await import("./pages/changing.ts");
+      return () => new UpdatePage(route.name, route.id);
+    });
+    case "create": return new LaterPage("Create a stack", async () => {
+      const { CreatePage } = await import("./pages/changing.ts");
+      return () => new CreatePage();
+    });
     case "service": return new ServicePage();
     case "missing": return missing();
   }

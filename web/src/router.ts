@@ -1,6 +1,6 @@
 // The address is the state of the view: page, tab, filters, selection. A link shows what its sender sees.
 
-export const TABS = ["graph", "resources", "timeline", "events", "drift", "outputs", "parameters", "template", "snapshots"] as const;
+export const TABS = ["graph", "resources", "timeline", "history", "events", "drift", "outputs", "parameters", "template", "snapshots"] as const;
 export type Tab = (typeof TABS)[number];
 
 export type Route =

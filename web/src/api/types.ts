@@ -34,6 +34,8 @@ export interface Stack {
   description: string;
   tags: string[];
   owner: string;
+  /** The stack itself is protected from delete. */
+  protected: boolean;
   disable_rollback: boolean;
   timeout_s: number | null;
   created: number | null;
@@ -93,8 +95,12 @@ export interface Summary {
     observed: number | null;
     next: number | null;
   } | null;
+  /** Resources that wait, because an update has left them out. */
+  left_out: { resources: string[]; total: number };
   hooks: Hook[];
   hooks_total: number;
+  /** Why the stack cannot be deleted: it or one of its resources is protected. */
+  protection: string | null;
   events: number;
   snapshots: number;
   may: string[];
@@ -269,6 +275,8 @@ export interface Change {
   moved_from: string | null;
   cause: string;
   certain: boolean;
+  /** Why this would fail: the object is protected from it. */
+  refused: string;
   changes: Record<string, { from?: unknown; to?: unknown }>;
   stack: string[];
   line: number | null;
@@ -291,7 +299,47 @@ export interface Plan {
   counts: Record<string, number>;
   resources: Change[];
   left_out: number;
+  /** Resources that a limited request leaves out. */
+  waits: string[];
   drift: { resource_name: string; drift: Drift; touched: boolean; properties: DriftedProperty[] }[];
+}
+
+/** One input of a stack, and the generations that had it. */
+export interface Input {
+  generation: number;
+  last_generation: number;
+  action: string;
+  status: "IN_PROGRESS" | "COMPLETE" | "FAILED" | "SUPERSEDED";
+  requested_by: string;
+  began: number | null;
+  ended: number | null;
+  operation_id: string;
+  changed: string[] | null;
+}
+
+export type Fields = Record<string, { from: unknown; to: unknown }>;
+
+export interface Difference {
+  from: number;
+  to: number;
+  /** Texts are in the unified form. */
+  template: string;
+  parameters: Fields;
+  environment: Fields;
+  files: Record<string, string>;
+}
+
+export interface ProtectionOf {
+  resource_name: string;
+  protect: string[];
+  user: { protect: string[]; name: string } | null;
+  template: string[];
+}
+
+export interface Protection {
+  protected: boolean;
+  by: string | null;
+  resources: ProtectionOf[];
 }
 
 export interface Problem {

@@ -5,7 +5,7 @@ import type { DriftedProperty, Summary } from "../api/types.ts";
 import { notify, refresh } from "../app.ts";
 import { go, HOME } from "../router.ts";
 import { show } from "../view/dialog.ts";
-import { clip, plural, value } from "../view/format.ts";
+import { clip, count, plural, value } from "../view/format.ts";
 import { html, nothing, type TemplateResult } from "../view/html.ts";
 import type { StackContext } from "./tab.ts";
 
@@ -61,6 +61,39 @@ export function rollBack(summary: Summary, of: StackContext): void {
       ? html`The stack goes back to generation ${back}, the last that was complete. What was made since then is deleted, and what was replaced is used again.`
       : "Nothing was ever complete here: what was made is deleted."}</p>`,
     done: () => act(summary, of, "roll_back"),
+  });
+}
+
+/** Go on with the input that the stack has: all that has failed, was not reached or was left out, or single resources. */
+export function retry(summary: Summary, of: StackContext, resources: string[] = []): void {
+  const left = summary.left_out.total;
+  const failed = summary.counts.FAILED ?? 0;
+  const found = [failed ? `${count(failed)} failed` : "", left ? `${count(left)} left out` : ""].filter(Boolean).join(", ");
+  show({
+    title: resources.length === 1 ? `Go on with ${resources[0]}?` : `Go on with ${summary.stack.name}?`,
+    confirm: "Try again",
+    content: () => html`<p>The stack keeps its template and its values. ${resources.length ? html`${resources.join(", ")} and what ${resources.length === 1 ? "it needs" : "they need"} are visited; nothing else is.`
+      : "What failed, was not reached or was left out is visited; what is complete is not touched."}${found && !resources.length ? html` <span class="muted">Now: ${found}.</span>` : nothing}</p>`,
+    done: async () => {
+      await ask("POST", stackPath(of.name, of.id, "/actions"), { retry: resources.length ? { resources } : null }, ifGeneration(summary.stack.generation));
+      of.again();
+    },
+  });
+}
+
+/** Take a resource out of its stack; its object stays. */
+export function forget(summary: Summary, of: StackContext, resource: string): void {
+  show({
+    title: `Forget ${resource}?`,
+    confirm: "Forget it",
+    danger: true,
+    content: () => html`<p>The resource leaves the stack and its template. Its object stays in the cloud and is not touched, also if it is protected.</p>
+      <p class="muted">Take it out of your own copy of the template too: an update with that copy makes a new object.</p>`,
+    done: async () => {
+      await ask("POST", resourcePath(of.name, of.id, resource, "/forget"), undefined, ifGeneration(summary.stack.generation));
+      notify(`${resource} is being forgotten.`);
+      of.again();
+    },
   });
 }
 

@@ -14,10 +14,14 @@ export interface Draft {
   tags: string;
   /** Whether the update looks at every resource first, and repairs what has drifted. */
   repair: boolean;
+  /** Resources to which the request is limited, with what they need; none: all. */
+  target: string[];
+  /** Resources that the request leaves as they are, with what needs them. */
+  exclude: string[];
 }
 
 export function newDraft(template = ""): Draft {
-  return { name: "", template, environment: "", files: {}, values: {}, rollback: false, timeout: "", tags: "", repair: false };
+  return { name: "", template, environment: "", files: {}, values: {}, rollback: false, timeout: "", tags: "", repair: false, target: [], exclude: [] };
 }
 
 /** Turn a typed value into what the API takes: lists and objects are written as JSON. */
@@ -105,6 +109,8 @@ export function body(draft: Draft, parameters: readonly Parameter[], options: { 
     disable_rollback: !draft.rollback,
     ...(draft.timeout && minutes > 0 ? { timeout_mins: Math.round(minutes) } : {}),
     ...(draft.repair ? { converge: true } : {}),
+    ...(draft.target.length ? { target: draft.target } : {}),
+    ...(draft.exclude.length ? { exclude: draft.exclude } : {}),
     ...(draft.tags.trim() ? { tags: draft.tags.trim() } : {}),
   };
 }

@@ -1,16 +1,17 @@
 // The drawer of a resource: its state in one sentence, why it waits, its neighbours, properties, attempts, versions.
 
 import { get, now, Refusal, resourcePath } from "../api/client.ts";
-import type { DriftedProperty, Event, Neighbour, Why } from "../api/types.ts";
+import type { DriftedProperty, Event, Neighbour, ProtectionOf, Why } from "../api/types.ts";
 import { refresh } from "../app.ts";
 import { setQuery, stackHref } from "../router.ts";
 import { ago, clip, count, cut, duration, moment, plainReason, plural, seconds, value } from "../view/format.ts";
 import { html, nothing, type TemplateResult } from "../view/html.ts";
 import { Loader } from "../view/loader.ts";
 import { menu, type Item } from "../view/menu.ts";
-import { copyButton } from "../view/parts.ts";
+import { copyButton, strip } from "../view/parts.ts";
 import { icon, isUnhealthy, ofStatus, WAITS_FOR_USER, WORDS, type Tone } from "../view/states.ts";
 import * as actions from "./actions.ts";
+import * as protection from "./protection.ts";
 import type { StackContext } from "./tab.ts";
 
 type Part = "properties" | "attempts" | "events";
@@ -30,6 +31,7 @@ export class Drawer {
   private readonly why: Loader<Why>;
   private readonly drift: Loader<DriftOf>;
   private readonly events: Loader<Event[]>;
+  private readonly protection: Loader<ProtectionOf>;
   private ticking = 0;
 
   constructor(
@@ -40,7 +42,9 @@ export class Drawer {
     this.why = new Loader<Why>("the resource", async (signal) => (await get<{ why: Why }>(path("/why"), {}, signal)).why);
     this.drift = new Loader<DriftOf>("the properties", (signal) => driftOf(path("/drift"), signal));
     this.events = new Loader<Event[]>("the events", async (signal) => (await get<{ events: Event[] }>(path("/events"), { limit: 50, sort_dir: "desc" }, signal)).events);
+    this.protection = new Loader<ProtectionOf>("the protection", async (signal) => (await get<{ protection: ProtectionOf }>(path("/protection"), {}, signal)).protection);
     void this.why.load();
+    void this.protection.load();
     void this.drift.load();
     this.ticking = window.setInterval(() => {
       const state = this.why.data?.resource.state;
@@ -51,6 +55,7 @@ export class Drawer {
   again(): void {
     this.why.soon(1000);
     this.drift.soon(2000);
+    this.protection.soon(2000);
     if (this.part === "events") this.events.soon(2000);
   }
 
@@ -59,6 +64,7 @@ export class Drawer {
     this.why.stop();
     this.drift.stop();
     this.events.stop();
+    this.protection.stop();
   }
 
   view(): TemplateResult {
@@ -81,6 +87,7 @@ export class Drawer {
         ${one.reason && !why.hooks.length && !why.sentence.includes(plainReason(one.reason).slice(0, 60)) ? html`<span class="wrap muted">${cut(one.reason, 1500)}</span>` : nothing}
         ${why.wake_up && one.state === "WAITING" && !why.hooks.length ? html`<span class="muted">Next look ${why.wake_up > now() ? `in ${duration(why.wake_up - now())}` : "now"}.</span>` : nothing}
       </div>
+      ${this.of.summary()?.left_out.resources.includes(this.resource) ? strip("SKIPPED", html`An update has left it out: it keeps the definition that it had.`) : nothing}
       ${why.chain.length > 1 ? this.chain(why) : nothing}
       ${this.neighbours(one.state === "PENDING" ? "Waits for" : one.state === "SKIPPED" ? "Needs" : "Waited for", why.waits_for, why.waits_for_total)}
       ${this.neighbours("Holds up", why.holds_up, why.holds_up_total)}
@@ -142,6 +149,7 @@ export class Drawer {
       ${why.resource.physical_id ? html`<dt>Physical id</dt><dd><span class="mono wrap">${cut(why.resource.physical_id, 200)}</span> ${copyButton(why.resource.physical_id, "the physical id")}</dd>` : nothing}
       ${why.resource.stack_id ? html`<dt>Contains</dt><dd><a href=${stackHref(why.resource.stack_name ?? why.resource.name, why.resource.stack_id)}>Open the nested stack</a></dd>` : nothing}
       ${older.length ? html`<dt>Versions</dt><dd>${older.map((one) => html`<span class="mono">${clip(one.physical_id ?? one.id, 40)}</span> ${one.replaced_by ? "replaced, " : ""}${ofStatus(`${one.action}_${one.status}`).words.toLowerCase()}<br>`)}</dd>` : nothing}
+      ${this.protection.data?.protect.length ? html`<dt>${icon("LOCKED")} Protected</dt><dd class="wrap">${protection.protectedFrom(this.protection.data)}</dd>` : nothing}
       ${why.worker ? html`<dt>Worker</dt><dd>${why.worker.name}, fence ${why.worker.fence}${why.worker.lease_until ? `, lease for ${duration(Math.max(0, why.worker.lease_until - now()))}` : ""}</dd>` : nothing}
     </dl>`;
   }
@@ -151,12 +159,20 @@ export class Drawer {
     if (!summary) return html``;
     const not = (name: string): string => (summary.may.includes(name) ? "" : (summary.may_not[name]?.text ?? "Not possible now."));
     const drifted = this.drift.data?.drift === "drifted" || this.drift.data?.drift === "gone";
+    const shield = this.protection.data;
+    const again = (): void => void this.protection.load();
+    const late = summary.left_out.resources.includes(this.resource);
+    const retries = summary.may.includes("retry") && !summary.operation?.running && (late || ["FAILED", "SKIPPED"].includes(why.resource.state));
     const items: Item[] = [
+      { words: "Protect…", act: () => protection.protect(this.of, this.resource, again), not: not("protect") },
+      ...(shield?.protect.length ? [{ words: "Lift the protection…", act: () => protection.lift(this.of, shield, again), not: not("unprotect") }] : []),
       { words: "Signal…", act: () => actions.signal(this.of, this.resource), not: not("signal") },
       { words: "Mark unhealthy…", act: () => actions.unhealthy(this.of, this.resource), not: not("mark_unhealthy"), danger: true },
+      { words: "Forget…", act: () => actions.forget(summary, this.of, this.resource), not: not("update"), danger: true },
     ];
     return html`<div class="buttons drawer-buttons">
       ${why.hooks.map((hook) => html`<button class="button primary" ?disabled=${Boolean(not("clear_hook"))} @click=${() => void actions.clearHook(this.of, this.resource, hook.hook)}>Clear ${hook.hook}</button>`)}
+      ${retries ? html`<button class="button primary" @click=${() => actions.retry(summary, this.of, [this.resource])}>${late ? "Bring up to date…" : "Try again…"}</button>` : nothing}
       ${drifted ? html`<button class="button primary" ?disabled=${Boolean(not("repair"))} title=${not("repair")} @click=${() => actions.repair(summary, this.of, [this.resource], 1)}>Repair…</button>` : nothing}
       <button class="button" ?disabled=${Boolean(not("observe"))} title=${not("observe")} @click=${() => void actions.look(this.of, this.resource)}>Look now</button>
       ${menu("resource", "More", items)}

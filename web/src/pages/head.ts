@@ -8,7 +8,9 @@ import { ago, clip, count, duration, plainReason, plural } from "../view/format.
 import { html, nothing, type TemplateResult } from "../view/html.ts";
 import { menu } from "../view/menu.ts";
 import { driftPill, pill, statusPill, strip } from "../view/parts.ts";
+import { icon } from "../view/states.ts";
 import * as actions from "./actions.ts";
+import * as protection from "./protection.ts";
 import type { StackContext } from "./tab.ts";
 
 export function head(summary: Summary, of: StackContext): TemplateResult {
@@ -22,6 +24,7 @@ export function head(summary: Summary, of: StackContext): TemplateResult {
       <h1 title=${stack.name}>${summary.path.length > 1 ? (summary.path[summary.path.length - 1]?.resource ?? stack.name) : stack.name}</h1>
       ${stack.deleted ? statusPill("DELETE_COMPLETE") : summary.hooks_total ? pill("WAITING", "Waits at a hook") : statusPill(stack.stack_status)}
       ${summary.drift && summary.drift.drifted + summary.drift.gone ? html`<a class="plain" href=${stackHref(stack.name, stack.id, "drift")}>${driftPill(summary.drift.drifted, summary.drift.gone)}</a>` : nothing}
+      ${stack.protected || summary.protection ? html`<button class="pill t-locked" aria-label=${`${stack.protected ? "Protected" : "Partly protected"}: show by whom`} title=${summary.protection ?? ""} @click=${() => protection.ofStack(of)}>${icon("LOCKED")}<span>${stack.protected ? "Protected" : "Partly protected"}</span></button>` : nothing}
       <span class="muted">${story(summary).map((part, i) => html`${i ? ", " : ""}<span class="whole">${part}</span>`)}</span>
       <span class="grow"></span>
       ${stack.deleted ? nothing : buttons(summary, of)}
@@ -59,9 +62,14 @@ function messages(summary: Summary, of: StackContext): TemplateResult {
         ${failed > 1 || left ? html`<span class="muted">${[failed > 1 ? `${count(failed - 1)} more failed` : "", left ? `${count(left)} left out because of it` : ""].filter(Boolean).join(", ")}.</span>` : nothing}
         ${operation?.running ? nothing : html`<span class="strip-actions">
           ${summary.may.includes("update") ? html`<a href=${stackHref(stack.name, stack.id, "update")}>Change the template and update</a>` : nothing}
+          ${summary.may.includes("retry") ? html`<button class="link" @click=${() => actions.retry(summary, of)}>Try again</button>` : nothing}
           ${summary.may.includes("roll_back") && back ? html`<button class="link" @click=${() => actions.rollBack(summary, of)}>Roll back to generation ${back}</button>` : nothing}
         </span>`}`, "alert")
     : stack.status === "FAILED" && !stack.deleted ? strip("FAILED", html`<span class="wrap">${clip(stack.reason, 600)}</span>`, "alert") : nothing}
+  ${summary.left_out.total && !operation?.running && !stack.deleted ? strip("SKIPPED", html`<b>${plural(summary.left_out.total, "resource")} left out</b> of the last update:
+      ${summary.left_out.resources.slice(0, LEFT_OUT).map((name, i) => html`${i ? ", " : ""}<a href=${stackHref(stack.name, stack.id, "", { r: name })}>${clip(name, 80)}</a>`)}${
+        summary.left_out.total > LEFT_OUT ? ` and ${count(summary.left_out.total - LEFT_OUT)} more` : ""}.
+      ${summary.may.includes("retry") ? html`<span class="strip-actions"><button class="link" @click=${() => actions.retry(summary, of)}>Bring ${summary.left_out.total === 1 ? "it" : "them"} up to date</button></span>` : nothing}`) : nothing}
   ${summary.hooks.slice(0, 3).map((hook) => strip("WAITING", html`<b><a href=${stackHref(stack.name, stack.id, "", { r: hook.resource })}>${hook.resource}</a></b>
       waits at its ${hook.hook} hook${hook.since ? ` for ${duration(Math.floor(now() - hook.since))}` : ""}.
       ${summary.may.includes("clear_hook") ? html`<button class="link" @click=${() => void actions.clearHook(of, hook.resource, hook.hook)}>Clear it, and go on</button>` : nothing}`))}
@@ -77,11 +85,13 @@ function buttons(summary: Summary, of: StackContext): TemplateResult {
     ${menu("more", "More", [
       { words: "Look at the cloud now", act: () => void actions.look(of), not: not("observe") },
       { words: "Roll back…", act: () => actions.rollBack(summary, of), not: not("roll_back") },
+      { words: "Try again…", act: () => actions.retry(summary, of), not: not("retry") },
       { words: "Cancel without rolling back…", act: () => actions.cancel(summary, of, true), not: not("cancel_without_rollback") },
       { words: "Check", act: () => void actions.simple(summary, of, "check", "Checking all resources."), not: not("check") },
       { words: "Suspend", act: () => void actions.simple(summary, of, "suspend", "Suspending."), not: not("suspend") },
       { words: "Resume", act: () => void actions.simple(summary, of, "resume", "Resuming."), not: not("resume") },
       { words: "Take a snapshot…", act: () => actions.snapshot(of), not: not("snapshot") },
+      { words: "Protection…", act: () => protection.ofStack(of) },
       { words: "Abandon…", act: () => actions.remove(summary, of, true), not: not("abandon"), danger: true },
       { words: "Delete…", act: () => actions.remove(summary, of), not: not("delete"), danger: true },
     ])}
@@ -91,8 +101,11 @@ function buttons(summary: Summary, of: StackContext): TemplateResult {
   </div>`;
 }
 
+/** Names of resources that were left out, shown in the head. */
+const LEFT_OUT = 5;
+
 const WORDS: Record<Tab, string> = {
-  graph: "Graph", resources: "Resources", timeline: "Timeline", events: "Events", drift: "Drift", outputs: "Outputs",
+  graph: "Graph", resources: "Resources", timeline: "Timeline", history: "History", events: "Events", drift: "Drift", outputs: "Outputs",
   parameters: "Parameters", template: "Template", snapshots: "Snapshots",
 };
 

@@ -14,6 +14,7 @@ import type { StackContext, StackTab } from "./tab.ts";
 
 const ROW_PX = 40;
 const PAGE = 200;
+const DEPTHS: [value: string, words: string][] = [["", "this stack"], ["1", "one level inside"], ["2", "two levels inside"], ["3", "three levels inside"], ["all", "all nested stacks"]];
 
 export class ResourcesTab implements StackTab {
   private readonly first: Loader<Members>;
@@ -42,7 +43,8 @@ export class ResourcesTab implements StackTab {
       state: query("state") ? [query("state")] : [],
       type: query("type") || undefined,
       search: query("q") || undefined,
-      tree: query("tree") === "1",
+      tree: query("depth") === "all",
+      depth: Number(query("depth")) || undefined,
       order: query("order") || "attention",
       limit: PAGE,
     };
@@ -116,7 +118,8 @@ export class ResourcesTab implements StackTab {
             ${STATES.map((state) => html`<option value=${state} ?selected=${query("state") === state}>${WORDS[state]}</option>`)}</select></label>
           <label class="select">Order <select @change=${(event: Event) => setQuery({ order: (event.target as HTMLSelectElement).value })}>
             <option value="" ?selected=${!query("order")}>needs attention first</option><option value="name" ?selected=${query("order") === "name"}>by name</option></select></label>
-          ${this.of.summary()?.tree ? html`<label class="check"><input type="checkbox" ?checked=${query("tree") === "1"} @change=${(event: Event) => setQuery({ tree: (event.target as HTMLInputElement).checked ? "1" : "" })}> with nested stacks</label>` : nothing}
+          ${this.of.summary()?.tree ? html`<label class="select">Depth <select @change=${(event: Event) => setQuery({ depth: (event.target as HTMLSelectElement).value })}>
+            ${DEPTHS.map(([value, words]) => html`<option value=${value} ?selected=${query("depth") === value}>${words}</option>`)}</select></label>` : nothing}
           <span class="grow"></span>
           <span class="muted">${this.next ? `${plural(this.rows.length, "resource")} read` : plural(this.rows.length, "resource")}</span>
         </div>

@@ -1,15 +1,14 @@
 // Snapshots: take, restore, delete.
 
-import { ask, get, ifGeneration, now, Refusal, stackPath } from "../api/client.ts";
+import { ask, get, ifGeneration, now, stackPath } from "../api/client.ts";
 import type { Plan } from "../api/types.ts";
-import { notify } from "../app.ts";
 import { show } from "../view/dialog.ts";
 import { ago, clip, seconds } from "../view/format.ts";
 import { html } from "../view/html.ts";
 import { Loader } from "../view/loader.ts";
 import { empty, statusPill } from "../view/parts.ts";
 import * as actions from "./actions.ts";
-import { counts, entries } from "./plan_view.ts";
+import { planned } from "./planned.ts";
 import type { StackContext, StackTab } from "./tab.ts";
 
 interface Snapshot {
@@ -63,29 +62,14 @@ export class SnapshotsTab implements StackTab {
   /** Show the plan of a restore; restore to what was planned. */
   private restore(one: Snapshot): void {
     const path = (rest: string): string => stackPath(this.of.name, this.of.id, `/snapshots/${encodeURIComponent(one.id)}${rest}`);
-    const plan = new Loader<Plan>("the plan", async (signal) => (await ask<{ plan: Plan }>("POST", path("/plan"), undefined, { signal })).plan);
-    void plan.load();
-    show({
+    planned(this.of, {
       title: `Restore ${one.name ?? one.id}?`,
       confirm: "Restore it",
-      danger: true,
-      ready: () => plan.data !== null,
-      content: () => html`<p>The stack goes back to the template and the values of this snapshot. Volumes and servers are made again from
-        their copies where their types can do so; what was added since is deleted.</p>
-        ${plan.view((found) => html`<p class="card-head">${counts(found)}</p>
-          <div class="dialog-plan" role="region" aria-label="What it would do" tabindex="0">${entries(found)}</div>`)}`,
-      done: async () => {
-        const seen = plan.data;
-        if (!seen) return;
-        try {
-          await ask("POST", path("/restore"), undefined, ifGeneration(seen.generation));
-        } catch (error) {
-          if (error instanceof Refusal && error.type === "GenerationMoved") void plan.load();
-          throw error;
-        }
-        notify("The restore has begun.");
-        this.of.again();
-      },
+      words: `The stack goes back to the template and the values of this snapshot. Volumes and servers are made again from
+        their copies where their types can do so; what was added since is deleted.`,
+      plan: (signal) => ask<{ plan: Plan }>("POST", path("/plan"), undefined, { signal }),
+      apply: (generation) => ask("POST", path("/restore"), undefined, ifGeneration(generation)),
+      begun: "The restore has begun.",
     });
   }
 

@@ -13,6 +13,7 @@ import { DriftTab } from "./drift_tab.ts";
 import { EventsTab } from "./events_tab.ts";
 import { GraphTab } from "./graph_tab.ts";
 import { head, tabs } from "./head.ts";
+import { HistoryTab } from "./history_tab.ts";
 import { OutputsTab, ParametersTab } from "./outputs_tab.ts";
 import { ResourcesTab } from "./resources_tab.ts";
 import { SnapshotsTab } from "./snapshots_tab.ts";
@@ -24,6 +25,7 @@ const MAKERS: Record<Tab, (of: StackContext) => StackTab> = {
   graph: (of) => new GraphTab(of),
   resources: (of) => new ResourcesTab(of),
   timeline: (of) => new TimelineTab(of),
+  history: (of) => new HistoryTab(of),
   events: (of) => new EventsTab(of),
   drift: (of) => new DriftTab(of),
   outputs: (of) => new OutputsTab(of),

@@ -11,7 +11,7 @@ import { Loader } from "../view/loader.ts";
 import { icon } from "../view/states.ts";
 import type { Draft } from "./draft.ts";
 import { form, misfits, options } from "./form.ts";
-import { applyWords, planView, type Repairing } from "./plan_view.ts";
+import { applyWords, limitsView, planView, type Limiting, type Repairing } from "./plan_view.ts";
 
 type Step = "template" | "parameters" | "plan";
 const STEPS: [Step, string][] = [["template", "Template"], ["parameters", "Parameters"], ["plan", "Plan"]];
@@ -127,7 +127,7 @@ export abstract class Wizard implements Page {
         <nav class="steps" aria-label="Steps">${STEPS.map(([name, words], i) => html`${i ? html`<span aria-hidden="true">›</span>` : nothing}
           <button aria-current=${step === name ? "step" : "false"} ?disabled=${!this.reachable(name)} @click=${() => setQuery({ step: name === "template" ? "" : name }, false)}>${i + 1} ${words}</button>`)}</nav></header>
       ${step === "parameters" ? html`<div class="scroller wizard-body"><div class="two">${this.problems ? form({ draft: this.draft, problems: this.problems, current: this.current }) : nothing}${options(this.draft, this.creates)}</div></div>` : nothing}
-      ${step === "plan" ? html`<div class="wizard-body split">${this.editorCard(true)}<div class="plan-side">${this.plan.view((plan) => planView(plan, (line) => this.editor?.show(line, true), this.creates ? null : this.repairing()))}</div></div>` : nothing}
+      ${step === "plan" ? html`<div class="wizard-body split">${this.editorCard(true)}<div class="plan-side">${limitsView(this.plan.data?.waits ?? [], this.limiting())}${this.plan.view((plan) => planView(plan, (line) => this.editor?.show(line, true), this.creates ? null : this.repairing(), this.limiting()))}</div></div>` : nothing}
       ${step === "template" ? html`<div class="wizard-body split narrow-side">${this.editorCard(false)}<div class="side scroller">${this.before()}${this.filesCard()}</div></div>` : nothing}
       ${this.foot(step)}
     </div>`;
@@ -138,6 +138,19 @@ export abstract class Wizard implements Page {
       on: this.draft.repair,
       set: (on) => {
         this.draft.repair = on;
+        refresh();
+      },
+    };
+  }
+
+  /** The limits of the request; a change of them makes the plan again. */
+  private limiting(): Limiting {
+    return {
+      target: this.draft.target,
+      exclude: this.draft.exclude,
+      set: (limits) => {
+        Object.assign(this.draft, limits);
+        void this.plan.load();
         refresh();
       },
     };
@@ -218,7 +231,7 @@ export abstract class Wizard implements Page {
       ${step !== "template" ? html`<button class="button" @click=${() => setQuery({ step: step === "plan" ? "parameters" : "" }, false)}>Back</button>` : nothing}
       ${step === "plan"
         ? html`<button class="button" @click=${() => void this.plan.load()}>Plan again</button>
-          <button class="button primary" ?disabled=${!plan || this.applying || this.plan.busy} @click=${() => plan && void this.applyIt(plan)}>${this.applying ? "Working…" : plan ? applyWords(plan, this.creates, this.draft.repair) : "Planning…"}</button>`
+          <button class="button primary" ?disabled=${!plan || this.applying || this.plan.busy || Boolean(this.plan.error)} @click=${() => plan && void this.applyIt(plan)}>${this.applying ? "Working…" : plan ? applyWords(plan, this.creates, this.draft.repair) : "Planning…"}</button>`
         : html`<button class="button primary" ?disabled=${!this.reachable(next)} @click=${() => setQuery({ step: next }, false)}>${next === "plan" ? "Plan" : "Next"}</button>`}
     </footer>`;
   }

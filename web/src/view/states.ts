@@ -4,7 +4,7 @@ import { svg, type TemplateResult } from "./html.ts";
 
 export const STATES = ["DONE", "RUNNING", "WAITING", "SCHEDULED", "SKIPPED", "PENDING", "FAILED"] as const;
 export type State = (typeof STATES)[number];
-export type Tone = State | "DRIFTED" | "RESTING";
+export type Tone = State | "DRIFTED" | "RESTING" | "LOCKED";
 
 export const WORDS: Record<Tone, string> = {
   PENDING: "waits",
@@ -16,6 +16,7 @@ export const WORDS: Record<Tone, string> = {
   SKIPPED: "left out",
   DRIFTED: "drifted",
   RESTING: "suspended",
+  LOCKED: "protected",
 };
 
 /** The words after a number: `13 wait`, `1 waits for the cloud`. */
@@ -62,6 +63,7 @@ export const SHAPES: Record<Tone, Part[]> = {
   SKIPPED: [{ d: RING, stroke: 1.6 }, { d: "M5 8H11", stroke: 1.8 }],
   DRIFTED: [{ d: "M8 1.4L15.3 14.2H.7Z" }, { d: "M8 6V9.8M8 11.4V12.6", stroke: 1.7, ink: true }],
   RESTING: [{ d: RING, stroke: 1.6 }, { d: "M6.4 5.6V10.4M9.6 5.6V10.4", stroke: 1.6 }],
+  LOCKED: [{ d: "M3 7H13V14H3Z" }, { d: "M5.2 7V5A2.8 2.8 0 0 1 10.8 5V7", stroke: 1.8 }, { d: "M8 9.4V11.6", stroke: 1.6, ink: true }],
 };
 
 /** Draw the shape of a state. `label` is read by screen readers; without it the shape is decoration. */

@@ -26,7 +26,7 @@ function after(value: unknown, depth: number, spaced = false): string {
   if (value !== null && typeof value === "object") {
     const entries = Object.entries(value);
     if (!entries.length) return " {}";
-    if (entries.length === 1 && flat(value) && inline(value).length < 90) return ` ${inline(value)}`;
+    if (entries.length === 1 && !spaced && flat(value) && inline(value).length < 90) return ` ${inline(value)}`;
     return `\n${entries.map(([name, one]) => entry(name, one, depth + 1)).join(spaced ? "\n\n" : "\n")}`;
   }
   if (typeof value === "string" && value.includes("\n") && block(value)) {
