@@ -111,6 +111,18 @@ def test_a_resource_like_no_other_is_a_box_of_its_own_among_groups(shared: Api) 
     shared.delete(path)
 
 
+def test_members_are_found_in_nested_stacks_down_to_a_depth(shared: Api) -> None:
+    inner = {"heat_template_version": "2021-04-16", "resources": {"deep": resource()}}
+    middle = {"heat_template_version": "2021-04-16", "resources": {"middle": {"type": "inner.yaml"}}}
+    files = {"inner.yaml": json.dumps(inner), "middle.yaml": json.dumps(middle)}
+    path = shared.create("depths", {"top": {"type": "middle.yaml"}}, files=files)
+    found = {query: [one["name"] for one in members(shared, path, **dict([query]))["members"]]
+             for query in (("depth", "0"), ("depth", "1"), ("depth", "2"), ("depth", "3"), ("tree", "true"))}
+    assert members(shared, path)["members"] == members(shared, path, depth="0")["members"]
+    assert found == {("depth", "0"): ["top"], ("depth", "1"): ["middle", "top"], ("depth", "2"): ["deep", "middle", "top"],
+                     ("depth", "3"): ["deep", "middle", "top"], ("tree", "true"): ["deep", "middle", "top"]}
+
+
 def test_members_filter_and_search(shared: Api, fleet: str) -> None:
     assert [one["name"] for one in members(shared, fleet, search="B_01", limit=500)["members"]] == [
         f"web_{number:03}" for number in range(10, 20)]
@@ -119,7 +131,8 @@ def test_members_filter_and_search(shared: Api, fleet: str) -> None:
     assert members(shared, fleet, type="nova")["members"] == []
     assert members(shared, fleet, search="%")["members"] == []
     assert fault(shared.get(f"{fleet}/members", box="gnone"))[0] == 404
-    for query in ({"state": "X"}, {"limit": "0"}, {"limit": "501"}, {"marker": "x"}, {"order": "x"}, {"tree": "x"}):
+    for query in ({"state": "X"}, {"limit": "0"}, {"limit": "501"}, {"marker": "x"}, {"order": "x"}, {"tree": "x"},
+                  {"depth": "x"}, {"depth": "-1"}):
         assert fault(shared.get(f"{fleet}/members", **query))[0] == 400, query
 
 

@@ -8,6 +8,7 @@ from isotherm.api.http import responses
 from isotherm.api.overview import arguments
 from isotherm.api.request.call import Call
 from isotherm.engine.overview.graphs import MemberQuery
+from isotherm.engine.overview.tallies import MOST_LEVELS
 
 MOST_MEMBERS = 500
 _ORDERS = {"name": False, "attention": True}
@@ -22,7 +23,8 @@ async def show(call: Call) -> Response:
 async def members(call: Call) -> Response:
     query = MemberQuery(
         box=arguments.part(call, "box"), states=arguments.states(call), type=arguments.part(call, "type"),
-        search=arguments.part(call, "search"), tree=call.flag("tree"),
+        search=arguments.part(call, "search"),
+        depth=MOST_LEVELS if call.flag("tree") else arguments.number(call, "depth", 0, MOST_LEVELS, least=0),
         attention=arguments.choice(call, "order", _ORDERS, False),
         after=arguments.position(call, int, str, int), limit=arguments.number(call, "limit", 100, MOST_MEMBERS))
     stack = await call.stack(deleted=True)

@@ -54,7 +54,8 @@ class MemberQuery:
     states: tuple[NodeState, ...] = ()
     type: str = ""
     search: str = ""
-    tree: bool = False
+    # Levels of nested stacks whose resources are found too.
+    depth: int = 0
     attention: bool = False
     after: tuple[int, str, int] | None = None
     limit: int = 100
@@ -159,7 +160,7 @@ class GraphService:
         if query.box:
             rows = await self._of_box(stack, query, asked)
         else:
-            ids = await tallies.inside(self._store, stack["id"]) if query.tree else [stack["id"]]
+            ids = await tallies.inside(self._store, stack["id"], query.depth)
             rows = await self._store.read(partial(graphs.page, query=_replace(asked, stack_ids=ids)))
         since = await self._store.read(partial(spans.since, stack_id=stack["id"], most=_EVENTS))
         drift = await self._store.read(partial(overview.drifted, stack_id=stack["id"], most=_DRIFTED))

@@ -25,7 +25,7 @@ _SHARE = 0.05
 _OLD_S = 30.0
 _KEPT = 10_000
 # Levels of nested stacks, and stacks, that are counted.
-_MOST_STACKS = 200_000
+MOST_LEVELS, _MOST_STACKS = 1000, 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Tallies:
     ) -> StackTally:
         began = time.monotonic()
         found = await _counted(store, stack["id"])
-        inner = await _inside(store, stack["id"]) if key[1] else []
+        inner = (await inside(store, stack["id"]))[1:] if key[1] else []
         for start in range(0, len(inner), tallies.STACKS):
             piece = inner[start:start + tallies.STACKS]
             found.update(await store.read(partial(tallies.of_stacks, stack_ids=piece)))
@@ -105,16 +105,11 @@ async def _counted(store: Store, stack_id: str) -> Counter[NodeState]:
     return found
 
 
-async def _inside(store: Store, stack_id: str) -> list[str]:
-    """Return the ids of all nested stacks of a stack, level by level."""
-    found: list[str] = []
-    level = [stack_id]
-    while level and len(found) < _MOST_STACKS:
+async def inside(store: Store, stack_id: str, levels: int = MOST_LEVELS) -> list[str]:
+    """Return a stack and its nested stacks, level by level, down to so many levels."""
+    found = level = [stack_id]
+    while level and levels > 0 and len(found) <= _MOST_STACKS:
         level = await store.read(partial(tallies.inside, stack_ids=level))
-        found += level
+        found = [*found, *level]
+        levels -= 1
     return found
-
-
-async def inside(store: Store, stack_id: str) -> list[str]:
-    """Return a stack and all its nested stacks."""
-    return [stack_id, *await _inside(store, stack_id)]
