@@ -14,7 +14,10 @@ from tools import page as built
 AXE = built.WEB / "node_modules" / "axe-core" / "axe.min.js"
 # The rules of WCAG 2.2 AA, and axe's good habits.
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-TABS = ["", "/resources", "/timeline", "/history", "/events", "/drift", "/outputs", "/parameters", "/template", "/snapshots", "/update"]
+TABS = [
+    *("", "/resources", "/timeline", "/history", "/events", "/drift"),
+    *("/outputs", "/parameters", "/template", "/snapshots", "/update"),
+]
 
 
 def complaints(page: Page) -> list[str]:

@@ -142,7 +142,8 @@ def test_two_past_inputs_are_compared_and_one_is_brought_back(service: PageServi
 
 
 def test_the_history_of_a_nested_stack_is_that_of_the_outermost(service: PageService, visit: Open) -> None:
-    group = {"type": "OS::Heat::ResourceGroup", "properties": {"count": 1, "resource_def": {"type": "OS::Heat::RandomString"}}}
+    one = {"type": "OS::Heat::RandomString"}
+    group = {"type": "OS::Heat::ResourceGroup", "properties": {"count": 1, "resource_def": one}}
     path = service.create("around", {"members": group})
     page = visit(service, at(path))
     page.get_by_role("treeitem", name=re.compile("^members, nested stack")).focus()
