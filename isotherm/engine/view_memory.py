@@ -18,6 +18,7 @@ class ViewMemory:
 
     tallies: OrderedDict[Hashable, Any] = field(default_factory=OrderedDict)
     graphs: OrderedDict[Hashable, Any] = field(default_factory=OrderedDict)
+    drawn: OrderedDict[Hashable, Any] = field(default_factory=OrderedDict)
     failures: OrderedDict[Hashable, Any] = field(default_factory=OrderedDict)
     # Reads that are under way, which several callers wait for.
     asked: dict[Hashable, asyncio.Future[Any]] = field(default_factory=dict)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
+from isotherm.engine.overview.graphs import GraphQuery, GraphService
 from isotherm.store.reads import events
 from tests import patience
 from tests.api.conftest import Api, fault, resource, template
@@ -72,6 +75,31 @@ def test_a_large_graph_is_shown_in_groups(shared: Api, fleet: str) -> None:
     ids = {one["id"] for one in found["boxes"]}
     assert all(a in ids and b in ids for a, b, *_ in found["edges"])
     assert found["digest"] == graph(shared, fleet)["digest"]
+
+
+def test_readers_of_one_graph_share_its_picture(shared: Api, fleet: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    drawn: list[str] = []
+    ask, draw = GraphService.draw, GraphService._draw
+
+    async def counted(self: GraphService, stack: Any, query: GraphQuery) -> Any:
+        asked.append(query.level)
+        return await ask(self, stack, query)
+
+    async def held(self: GraphService, stack: Any, query: GraphQuery) -> Any:
+        drawn.append(query.level)
+        while len(asked) < 3:
+            await asyncio.sleep(0)
+        return await draw(self, stack, query)
+
+    monkeypatch.setattr(GraphService, "draw", counted)
+    monkeypatch.setattr(GraphService, "_draw", held)
+    with ThreadPoolExecutor(3) as threads:
+        kinds = ("kind", "kind", "type")
+        found = list(threads.map(lambda group: graph(shared, fleet, group=group, limit=77), kinds))
+    assert sorted(drawn) == ["kind", "type"]
+    assert [one["level"] for one in found] == ["kind", "kind", "type"]
+    assert found[0] == found[1]
 
 
 def test_a_group_can_be_opened_and_paged(shared: Api, fleet: str) -> None:
@@ -149,7 +177,7 @@ def test_a_nested_stack_is_a_box_that_leads_into_it(shared: Api) -> None:
 def test_the_chain_of_why_leads_to_what_runs(shared: Api) -> None:
     path = shared.create("chain", {"a": WAITS, **{
         f"r{number}": needing(resource(), f"r{number - 1}" if number else "a") for number in range(20)}}, wait=False)
-    patience.until(lambda: why(shared, path, "a")["resource"]["state"] in ("RUNNING", "WAITING"))
+    patience.until(lambda: why(shared, path, "a")["resource"]["since"] is not None)
     found = why(shared, path, "r19")
     names = [one["name"] for one in found["chain"]]
     assert (names[0], names[-1], len(names), found["left_out"]) == ("r19", "a", 9, 12)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from isotherm.api.handlers import stream
+from isotherm.engine.overview import live
 from tests import patience
 from tests.api.conftest import ROOT, TOKEN, Api, fault, resource, template
 
@@ -108,6 +109,29 @@ def test_another_operation_asks_to_read_again(shared: Api) -> None:
     found = read(shared, path, enough)
     assert "operation" in found[-1][1]["reason"].lower()
     shared.end(path)
+
+
+@pytest.mark.parametrize("query", ["group=kind", "boxes=false"])
+def test_after_a_burst_the_view_is_read_again_and_told_whole(
+    shared: Api, monkeypatch: pytest.MonkeyPatch, query: str
+) -> None:
+    # Every change is a burst.
+    monkeypatch.setattr(live, "MOST", 0)
+    names = [f"r{number}" for number in range(30)]
+    resources = {"slow": SLOW, **{name: {**resource(), "depends_on": "slow"} for name in names}}
+    path = shared.create(f"burst-{len(query)}", resources, wait=False)
+
+    def is_whole(found: list[tuple[str, Any, str]]) -> bool:
+        """Whether the last message is the first delta after a request to read again, with the stack at its end."""
+        kinds = [kind for kind, *_ in found]
+        counts = {} if kinds[-1] != "delta" else found[-1][1]["counts"]
+        return "resync" in kinds and counts == {"DONE": 31} and (bool(found[-1][1]["boxes"]) or query != "group=kind")
+
+    found = read(shared, path, is_whole, query)
+    states: dict[str, int] = {}
+    for _, counts in found[-1][1]["boxes"]:
+        states = {state: states.get(state, 0) + counts.get(state, 0) for state in {*states, *counts}}
+    assert states == ({"DONE": 31} if query == "group=kind" else {})
 
 
 def test_without_boxes_nothing_is_drawn(shared: Api) -> None:

@@ -23,6 +23,8 @@ from isotherm.engine.queries.feed import Feed, FeedClosed, FeedEvent, ReaderTooS
 
 # The shortest time between two deltas, and the time after which a stack is looked at without an event.
 PAUSE_S, LOOK_S = 0.25, 1.0
+# A look takes at most one part in so many of the time, unless the pause would be longer than this.
+PARTS, LONGEST_PAUSE_S = 20, 2.0
 # The further pause after a request to read the view again: in a burst, each of these costs a whole view.
 RESYNC_S = 1.0
 # Most resources of a frame.
@@ -82,7 +84,9 @@ async def _lines(
             if clock() - checked >= stream.HEARTBEAT_S:
                 await call.check_again()
                 checked = clock()
+            began = clock()
             found = await call.orchestrator.live.delta(view, names)
+            took_s = clock() - began
             if found is not None:
                 sent_at = clock()
                 yield stream.message(*found, last or feed.last)
@@ -91,6 +95,7 @@ async def _lines(
             elif clock() - sent_at >= stream.HEARTBEAT_S:
                 sent_at = clock()
                 yield b": still here\n\n"
+            await asyncio.sleep(min(took_s * PARTS, LONGEST_PAUSE_S))
 
 
 async def _ended_politely(lines: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
@@ -124,7 +129,7 @@ async def _looks(
                 found, waiting = waiting.result(), None
                 if found is None:
                     return
-                names = {one.event["resource_name"] for one in found if one.event["stack_id"] == stack_id}
+                names = {one.resource_of(stack_id) for one in found} - {""}
                 last = found[-1].id if found else 0
             yield names, last
             await asyncio.sleep(PAUSE_S)

@@ -5,9 +5,11 @@ The structure does not change while nothing is planned, so it is remembered; sta
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -28,6 +30,8 @@ MOST_NODES = 200_000
 _SINGLES = 24
 # Structures in memory, and nodes of all of them.
 _KEPT, _KEPT_NODES = 64, 1_000_000
+# Stacks whose pictures are in memory, and the age up to which a picture was drawn a moment ago.
+_DRAWN, _RECENT_S = 16, 2.0
 # Newest events that tell since when a resource is in its state.
 _EVENTS = 2000
 _DRIFTED = 2000
@@ -68,6 +72,9 @@ class Drawn:
     structure: Structure
     grouped: Grouped
     states: Mapping[int, NodeState]
+    # When each resource came into its state, and the critical path.
+    since: Mapping[str, float]
+    path: Sequence[int]
     answer: dict[str, Any]
 
 
@@ -83,7 +90,29 @@ class GraphService:
         return (await self.draw(await self._stacks.row(name_or_id, deleted=True), query)).answer
 
     async def draw(self, stack: lookups.Row, query: GraphQuery) -> Drawn:
-        """Return the picture of a graph."""
+        """Return the picture of a graph. Callers who ask for the same one at the same time share it."""
+        key, asked = ("drawn", stack["id"], _stamp(stack), query), self._ports.memory.asked
+        if key not in asked:
+            asked[key] = asyncio.ensure_future(self._draw(stack, query))
+            asked[key].add_done_callback(lambda _: asked.pop(key, None))
+        drawn: Drawn = await asyncio.shield(asked[key])
+        return drawn
+
+    async def recent(self, stack: lookups.Row, query: GraphQuery) -> Drawn:
+        """Return the picture of a graph, one that was drawn a moment ago if there is one. Its answer has its version."""
+        known = self._ports.memory.drawn.get(stack["id"], {}).get(query)
+        return known.drawn if known is not None and known.fits(stack) else await self.draw(stack, query)
+
+    def _remember(self, stack: lookups.Row, query: GraphQuery, drawn: Drawn) -> None:
+        """Keep the newest picture of each query of a few stacks."""
+        kept = self._ports.memory.drawn
+        of_stack = kept.get(stack["id"], {})
+        fresh = {one: known for one, known in of_stack.items() if known.fits(stack)}
+        view_memory.keep(kept, stack["id"], {**fresh, query: _Remembered(drawn, _stamp(stack))}, _DRAWN)
+        while len(kept) > 1 and sum(len(known.drawn.states) for of in kept.values() for known in of.values()) > _KEPT_NODES:
+            kept.popitem(last=False)
+
+    async def _draw(self, stack: lookups.Row, query: GraphQuery) -> Drawn:
         now = self._ports.clock.now()
         version = await self._store.read(events.last_id)
         found = await self.structure(stack)
@@ -101,10 +130,16 @@ class GraphService:
             facts = _Facts(since, drift, path, query.limit, version, now, {} if found.total >= MOST_NODES else between)
             return _drawn(stack, found, grouped, states, facts)
 
-        return await self._ports.planning.compute(found.total * 100, work)
+        drawn = await self._ports.planning.compute(found.total * 100, work)
+        self._remember(stack, query, drawn)
+        return drawn
 
     async def critical_names(self, stack: lookups.Row) -> list[str]:
         """Return the resources on the critical path of the newest operation."""
+        known: dict[GraphQuery, _Remembered] = self._ports.memory.drawn.get(stack["id"], {})
+        for one in known.values():
+            if one.fits(stack):
+                return [one.drawn.structure.nodes[id_].name for id_ in one.drawn.path]
         found, states = await self.structure(stack), await self._states(stack["id"])
         since = await self._store.read(partial(spans.since, stack_id=stack["id"], most=_EVENTS))
 
@@ -121,6 +156,14 @@ class GraphService:
         known: tuple[object, Structure] | None = self._ports.memory.graphs.get(stack["id"])
         if known is not None and known[0] == stamp:
             return known[1]
+        key, asked = ("structure", stack["id"], stamp), self._ports.memory.asked
+        if key not in asked:
+            asked[key] = asyncio.ensure_future(self._new_structure(stack, stamp))
+            asked[key].add_done_callback(lambda _: asked.pop(key, None))
+        found: Structure = await asyncio.shield(asked[key])
+        return found
+
+    async def _new_structure(self, stack: lookups.Row, stamp: object) -> Structure:
         found = await self._read(stack["id"])
         kept = self._ports.memory.graphs
         while kept and found.total + sum(one[1].total for one in kept.values()) > _KEPT_NODES:
@@ -188,6 +231,22 @@ class GraphService:
             if len(rows) >= query.limit:
                 break
         return rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Remembered:
+    """A picture, the operation of its stack, and the moment of it."""
+
+    drawn: Drawn
+    stamp: tuple[object, ...]
+    at: float = field(default_factory=time.monotonic)
+
+    def fits(self, stack: lookups.Row) -> bool:
+        return self.stamp == _stamp(stack) and time.monotonic() - self.at <= _RECENT_S
+
+
+def _stamp(stack: lookups.Row) -> tuple[object, ...]:
+    return (stack["generation"], stack["status"], stack["operation_id"])
 
 
 _STATES = {int(member): member for member in NodeState}
@@ -278,7 +337,7 @@ def _drawn(
                   for (a, b, kind), count in sorted(between.items())],
         "left_out": left, "critical": on_path,
     }
-    return Drawn(found, grouped, states, answer)
+    return Drawn(found, grouped, states, facts.since, facts.path, answer)
 
 
 def _within(

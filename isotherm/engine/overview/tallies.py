@@ -1,6 +1,6 @@
 """Counts of resources by state, remembered: counting a large stack is slow, and it is looked at again and again.
 
-While an operation runs, counts are taken anew, but counting takes a twentieth of the time at most: the larger the stack,
+While an operation runs, counts are taken anew, but counting takes a fiftieth of the time at most: the larger the stack,
 the older the counts may be, and `at` says how old they are. Once it has ended, counts of a stack stay as they are.
 """
 
@@ -21,7 +21,7 @@ from isotherm.store.database.writer import Store
 from isotherm.store.reads import tallies
 
 # The largest part of the time that counting may take, and the age at which counts are old in any case.
-_SHARE = 0.05
+_SHARE = 0.02
 _OLD_S = 30.0
 _KEPT = 10_000
 # Levels of nested stacks, and stacks, that are counted.

@@ -62,7 +62,7 @@ def type_of(row: Mapping[str, Any]) -> str:
     """Return the type of a node: that of its version, or the one in its definition."""
     if row["type"] or row["definition"] is None:
         return row["type"] or ""
-    return definitions.thaw(documents.decode(row["definition"], documents.Target).definition).type
+    return definitions.type_of(documents.decode(row["definition"], documents.Target).definition)
 
 
 def is_unwanted(row: Mapping[str, Any]) -> bool:

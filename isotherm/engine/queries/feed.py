@@ -40,12 +40,26 @@ class StackPath(NamedTuple):
     around: tuple[str, ...]
 
 
-class FeedEvent(NamedTuple):
-    """One event, and the path of its stack."""
+class FeedEvent:
+    """One event, and the path of its stack. The form that the stream shows is made when the first reader asks for it."""
 
-    id: int
-    event: dict[str, Any]
-    path: StackPath
+    __slots__ = ("_row", "_shown", "id", "path")
+
+    def __init__(self, row: lookups.Row, path: StackPath) -> None:
+        self.id: int = row["id"]
+        self.path = path
+        self._row = row
+        self._shown: dict[str, Any] | None = None
+
+    @property
+    def event(self) -> dict[str, Any]:
+        if self._shown is None:
+            self._shown = _view(self._row, self.path)
+        return self._shown
+
+    def resource_of(self, stack_id: str) -> str:
+        """Return the resource of a stack whose event this is; "" if it is of another stack, or of the stack itself."""
+        return str(self._row["name"]) if self._row["stack_id"] == stack_id else ""
 
 
 class Subscription(NamedTuple):
@@ -216,7 +230,7 @@ class Feed:
         """Return events with the paths of their stacks; only those of the subscription, if one is given."""
         await self._learn({row["stack_id"] for row in rows})
         found = [(row, self._paths[row["stack_id"]]) for row in rows if row["stack_id"] in self._paths]
-        return [FeedEvent(row["id"], _view(row, path), path) for row, path in found
+        return [FeedEvent(row, path) for row, path in found
                 if subscription is None or subscription.covers(path)]
 
     async def _learn(self, stack_ids: Iterable[str]) -> None:

@@ -48,6 +48,18 @@ def of_resource(connection: sa.Connection, stack_id: str, name: str, most: int) 
     return found[::-1]
 
 
+_AFTER = (
+    sa.select(_EVENT.name).distinct()
+    .where(_EVENT.stack_id == sa.bindparam("stack_id"), _EVENT.id > sa.bindparam("after"), _EVENT.name != "")
+    .limit(sa.bindparam("most"))
+)
+
+
+def names_after(connection: sa.Connection, stack_id: str, after: int, most: int) -> set[str]:
+    """Return resources with events after an id, at most so many."""
+    return set(connection.execute(_AFTER, {"stack_id": stack_id, "after": after, "most": most}).scalars())
+
+
 _OWN = (
     sa.select(_RECENT.c.operation_id, _RECENT.c.action, _RECENT.c.status, _RECENT.c.created_at)
     .where(_RECENT.c.name == "", _RECENT.c.action.in_(_OF_STEPS)).order_by(_RECENT.c.id.desc()).limit(sa.bindparam("most"))

@@ -115,6 +115,11 @@ class Definition(msgspec.Struct, frozen=True, eq=True, gc=False):
                 sorted(self.secrets), list(self.path)]
 
 
+def type_of(data: Any) -> str:
+    """Return the type in the data of `freeze`, without restoring the rest."""
+    return str(data[1])
+
+
 def thaw(data: Any) -> Definition:
     """Restore a definition from the data of `freeze`."""
     (name, kind, properties, metadata, depends_on, deletion_policy, update_policy, external_id, description, requires,

@@ -139,7 +139,7 @@ export class StackPage implements Page, StackContext {
   }
 
   private everything(): void {
-    this.info.soon(1000);
+    this.info.seldom(1000);
     this.tab.again();
     this.drawer?.again();
   }
@@ -162,7 +162,8 @@ export class StackPage implements Page, StackContext {
       if (delta.operation) known.operation = delta.operation;
     }
     // The head has more than the delta tells: what may be done, hooks, drift. It is read again when something ended.
-    this.info.soon(delta.operation ? 400 : 2000);
+    if (delta.operation) this.info.soon(400);
+    else this.info.seldom(2000);
     this.tab.delta?.(delta);
     if (delta.nodes.length) this.drawer?.again();
     refresh();
