@@ -146,6 +146,8 @@ def test_members_are_found_in_nested_stacks_down_to_a_depth(shared: Api) -> None
     path = shared.create("depths", {"top": {"type": "middle.yaml"}}, files=files)
     found = {query: [one["name"] for one in members(shared, path, **dict([query]))["members"]]
              for query in (("depth", "0"), ("depth", "1"), ("depth", "2"), ("depth", "3"), ("tree", "true"))}
+    places = {one["name"]: one["stack"]["path"] for one in members(shared, path, tree="true")["members"]}
+    assert places == {"top": [], "middle": ["top"], "deep": ["top", "middle"]}
     assert members(shared, path)["members"] == members(shared, path, depth="0")["members"]
     assert found == {("depth", "0"): ["top"], ("depth", "1"): ["middle", "top"], ("depth", "2"): ["deep", "middle", "top"],
                      ("depth", "3"): ["deep", "middle", "top"], ("tree", "true"): ["deep", "middle", "top"]}

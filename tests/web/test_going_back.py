@@ -238,6 +238,7 @@ def test_resources_are_shown_down_to_a_depth(service: PageService, visit: Open) 
     depth.select_option("2")
     page.reload()
     expect(rows).to_have_count(5)
+    expect(rows.filter(has_text="in sites / 0")).to_have_count(2)
     assert "depth=2" in page.url
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TypeVar
 
 from isotherm.engine.overview.grouping import Structure
@@ -32,7 +32,7 @@ def ahead(found: Structure, unended: Collection[int]) -> list[int]:
 
 
 def back(
-    ended: Mapping[Key, float], before: Mapping[Key, Sequence[Key]], most: int, start: Key | None = None
+    ended: Mapping[Key, float], before: Callable[[Key], Iterable[Key]], most: int, start: Key | None = None
 ) -> list[Key]:
     """Return the path back from `start` or what ended last, always to the predecessor that ended last; that one last."""
     if not ended:
@@ -44,6 +44,6 @@ def back(
     while at is not None and at not in seen and len(chain) < most:
         chain.append(at)
         seen.add(at)
-        known = [one for one in before.get(at, ()) if one in ended and one not in seen]
+        known = [one for one in before(at) if one in ended and one not in seen]
         at = max(known, key=last) if known else None
     return chain[::-1]

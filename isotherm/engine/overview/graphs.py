@@ -207,7 +207,10 @@ class GraphService:
             rows = await self._store.read(partial(graphs.page, query=_replace(asked, stack_ids=ids)))
         since = await self._store.read(partial(spans.since, stack_id=stack["id"], most=_EVENTS))
         drift = await self._store.read(partial(overview.drifted, stack_id=stack["id"], most=_DRIFTED))
-        shown = [words.member(row, since=since.get(row["name"]) if row["stack_id"] == stack["id"] else None,
+        inside = {row["stack_id"] for row in rows}
+        places = await self._store.read(partial(overview.places, stack_ids=inside, outer=stack["id"]))
+        shown = [words.member(row, places[row["stack_id"]],
+                              since=since.get(row["name"]) if row["stack_id"] == stack["id"] else None,
                               drift=drift.get(row["resource_id"])) for row in rows]
         wanted = query.type.lower()
         last = rows[-1] if len(rows) == query.limit else None
@@ -292,11 +295,11 @@ def critical_path(
         if src in ended and dst in ended:
             before.setdefault(dst, []).append(src)
     if stack["status"] != Status.IN_PROGRESS:
-        return critical.back(ended, before, len(found.nodes))
+        return critical.back(ended, lambda id_: before.get(id_, ()), len(found.nodes))
     ahead = critical.ahead(found, [id_ for id_ in found.nodes if states.get(id_, NodeState.DONE) not in ENDED])
     if not ahead or ahead[0] not in ended:
         return ahead
-    return [*critical.back(ended, before, len(found.nodes), ahead[0])[:-1], *ahead]
+    return [*critical.back(ended, lambda id_: before.get(id_, ()), len(found.nodes), ahead[0])[:-1], *ahead]
 
 
 def _singles(

@@ -27,9 +27,8 @@ MOST_SPANS = 500
 HOOK = "HOOK"
 # Events that one query reads, and that a timeline is made of.
 _PIECE, _MOST_EVENTS = 10_000, 400_000
-# Resources up to which the critical path is looked for, and its longest.
-_MOST_ON_PATH = 20_000
-_CHUNK = 5000
+# Steps of a critical path that one read goes back.
+_STEPS = 50
 _GROUPS = 200
 _BUSY = 2000
 # Events of the stack itself that tell of operations whose rows are gone.
@@ -142,19 +141,24 @@ class TimelineService:
         if operation_id == stack["operation_id"] and stack["status"] == Status.IN_PROGRESS:
             return await self._graphs.critical_names(stack)
         ended = {span.name: now if span.ended is None else span.ended for span in found}
-        if len(ended) > _MOST_ON_PATH:
-            return []
-        before: dict[str, list[str]] = {}
-        names = sorted(ended)
-        for start in range(0, len(names), _CHUNK):
-            piece = names[start:start + _CHUNK]
+        path: list[str] = []
+        more = True
+        while more and len(path) < MOST_SPANS:
+            piece = await self._store.read(partial(_back, stack_id=stack["id"], ended=ended, path=path))
+            more = len(piece) == _STEPS
+            path = [*piece, *path]
+        return path[-MOST_SPANS:]
 
-            def unit(connection: Connection, piece: list[str] = piece) -> list[tuple[str, str]]:
-                return spans.edges(connection, stack["id"], piece)
 
-            for src, dst in await self._store.read(unit):
-                before.setdefault(dst, []).append(src)
-        return critical.back(ended, before, MOST_SPANS)
+def _back(connection: Connection, *, stack_id: str, ended: Mapping[str, float], path: Sequence[str]) -> list[str]:
+    """Return the next steps back of a critical path: only the edges that lead to its resources are read."""
+
+    def before(name: str) -> list[str]:
+        return [src for src, _ in spans.edges(connection, stack_id, [name]) if src not in path]
+
+    if not path:
+        return critical.back(ended, before, _STEPS)
+    return critical.back(ended, before, _STEPS + 1, path[0])[:-1]
 
 
 def _of_history(row: lookups.Row | None) -> dict[str, Any]:

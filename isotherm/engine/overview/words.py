@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
 from isotherm.planning import documents
@@ -69,15 +69,17 @@ def is_unwanted(row: Mapping[str, Any]) -> bool:
     return bool(row["superseded"]) or row["kind"] == NodeKind.CLEANUP
 
 
-def member(row: Mapping[str, Any], *, since: float | None = None, drift: str | None = None) -> dict[str, Any]:
-    """Return a resource as a table shows it."""
+def member(
+    row: Mapping[str, Any], place: Sequence[str] = (), *, since: float | None = None, drift: str | None = None
+) -> dict[str, Any]:
+    """Return a resource as a table shows it. `place`: the resources that lead to its stack."""
     state = NodeState(row["state"])
     return {
         "id": f"n{row['id']}", "name": row["name"], "type": type_of(row), "state": state.name, "since": since,
         "reason": reason(row), "action": Action(row["action"] or 0).name,
         "status": Status(row["status"] or Status.COMPLETE).name, "physical_id": row["physical_id"],
         "stack_id": row["child_id"], "unwanted": is_unwanted(row), "drift": drift,
-        "stack": {"id": row["stack_id"], "name": row["stack_name"]},
+        "stack": {"id": row["stack_id"], "name": row["stack_name"], "path": list(place)},
     }
 
 

@@ -5,7 +5,7 @@ Each read is bounded, however large the stacks are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from enum import IntEnum
 from typing import Any
 
@@ -13,6 +13,7 @@ import msgspec
 import sqlalchemy as sa
 
 from isotherm.states import NodeKind, NodeState, ObservationResult, Status
+from isotherm.store import rows
 from isotherm.store import tables as t
 from isotherm.store.reads import stack_list
 from isotherm.store.reads.stack_list import StackQuery
@@ -242,6 +243,33 @@ def path(connection: sa.Connection, stack: Row) -> list[tuple[str, str, str | No
         at = None if owner is None else connection.execute(
             sa.select(_STACK.id, _STACK.name, _STACK.owner_id).where(_STACK.id == owner)).one_or_none()
     return found[::-1]
+
+
+_PLACE = (
+    sa.select(_STACK.id, _STACK.owner_id, _VERSION.name)
+    .outerjoin(t.resources, sa.and_(_VERSION.stack_id == _STACK.owner_id, _VERSION.physical_id == _STACK.id))
+    .where(rows.among(_STACK.id))
+)
+
+
+def places(connection: sa.Connection, stack_ids: Collection[str], outer: str) -> dict[str, list[str]]:
+    """Return where nested stacks are in an outer one: the resources that lead to each, outermost first."""
+    known: dict[str, tuple[str | None, str]] = {}
+    asked = set(stack_ids) - {outer}
+    while asked:
+        found = {id_: (owner, name or "") for id_, owner, name in connection.execute(_PLACE, rows.ids(asked))}
+        known.update(found)
+        asked = {owner for owner, _ in found.values() if owner is not None} - known.keys() - {outer}
+    return {id_: _steps(id_, known) for id_ in stack_ids}
+
+
+def _steps(stack_id: str, known: Mapping[str, tuple[str | None, str]]) -> list[str]:
+    found: list[str] = []
+    at: str | None = stack_id
+    while at is not None and at in known:
+        at, name = known[at]
+        found.insert(0, name)
+    return found
 
 
 def generation(connection: sa.Connection, operation_id: str | None) -> int | None:

@@ -176,7 +176,8 @@ export interface Member {
   stack_name?: string | null;
   unwanted: boolean;
   drift: Drift | null;
-  stack: { id: string; name: string; path: string };
+  /** `path`: the resources that lead to the stack, outermost first. */
+  stack: { id: string; name: string; path: string[] };
 }
 
 export interface Members {

@@ -148,7 +148,7 @@ export class ResourcesTab implements StackTab {
       <span role="cell" class="r-name"><button class="link" id="row-${i}" @click=${(event: Event) => {
         event.stopPropagation();
         select();
-      }}>${clip(row.name, 200)}</button>${inside ? html`<span class="muted"> in ${row.stack.path || row.stack.name}</span>` : nothing}
+      }}>${clip(row.name, 200)}</button>${inside ? html`<span class="muted"> in ${row.stack.path.join(" / ") || row.stack.name}</span>` : nothing}
         ${row.stack_id ? html`<a class="small" href=${stackHref(row.stack_name ?? row.name, row.stack_id)} @click=${(event: Event) => event.stopPropagation()}>open</a>` : nothing}</span>
       <span role="cell" class="r-type mono">${row.type}</span>
       <span role="cell" class="r-state">${isUnhealthy(row) ? pill("FAILED", "unhealthy") : row.drift === "drifted" || row.drift === "gone" ? pill("DRIFTED", row.drift) : pill(row.state, row.unwanted && row.state !== "DONE" ? `${WORDS[row.state]}, to be deleted` : WORDS[row.state])}</span>

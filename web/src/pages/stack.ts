@@ -2,7 +2,7 @@
 
 import { address, get, setClock, stackPath } from "../api/client.ts";
 import { Live } from "../api/live.ts";
-import type { Delta, Ready, Summary } from "../api/types.ts";
+import type { Delta, Operation, Ready, Summary } from "../api/types.ts";
 import { app, refresh, speak, type Page } from "../app.ts";
 import { query, type Route, type Tab } from "../router.ts";
 import { html, nothing } from "../view/html.ts";
@@ -46,6 +46,7 @@ export class StackPage implements Page, StackContext {
   private streamed = "";
   private drawer: Drawer | null = null;
   private status = "";
+  private early: Operation | null = null;
   private looking = 0;
   private revealed: Tab | "" = "";
 
@@ -121,6 +122,9 @@ export class StackPage implements Page, StackContext {
     const words = ofStatus(found.stack.stack_status).words;
     if (this.status && this.status !== words) speak(`${found.stack.name}: ${words}`);
     this.status = words;
+    // What a delta told before the head was known, and the head does not have yet.
+    if (this.early && (this.early.id !== found.operation?.id || this.early.state !== found.operation.state)) this.everything();
+    this.early = null;
   }
 
   streamChanged(): void {
@@ -156,19 +160,33 @@ export class StackPage implements Page, StackContext {
   private delta(delta: Delta): void {
     performance.mark("isotherm-delta-begin");
     const known = this.info.data;
+    let news = true;
     if (known) {
-      known.counts = delta.counts;
-      known.total = delta.total;
-      if (delta.operation) known.operation = delta.operation;
+      this.operation(known, delta);
+      news = known.events !== delta.events || JSON.stringify(known.counts) !== JSON.stringify(delta.counts);
+      Object.assign(known, { counts: delta.counts, total: delta.total, events: delta.events });
+    } else if (delta.operation) {
+      this.early = delta.operation;
+      delete delta.operation;
     }
     // The head has more than the delta tells: what may be done, hooks, drift. It is read again when something ended.
     if (delta.operation) this.info.soon(400);
-    else this.info.seldom(2000);
+    else if (news) this.info.seldom(2000);
     this.tab.delta?.(delta);
     if (delta.nodes.length) this.drawer?.again();
     refresh();
     performance.measure("isotherm-delta", "isotherm-delta-begin");
     performance.clearMarks("isotherm-delta-begin");
+  }
+
+  /** Take over the operation of a delta. The first delta of a stream has one that is known already: that is no news. */
+  private operation(known: Summary, delta: Delta): void {
+    const [before, after] = [known.operation, delta.operation];
+    if (!after) return;
+    const same = before?.id === after.id && before.state === after.state && before.cancelled === after.cancelled;
+    // The failure of a summary has its resource and its place.
+    known.operation = { ...after, failure: (same && before.failure) || after.failure };
+    if (same) delete delta.operation;
   }
 
   /** Scroll the row of tabs to the one that is shown: on a narrow screen it may be outside. */
