@@ -21,6 +21,7 @@ import sqlalchemy as sa
 from bench import harness
 from isotherm.engine.overview.graphs import GraphQuery, MemberQuery
 from isotherm.engine.overview.summaries import Chosen
+from isotherm.engine.overview.tallies import MOST_LEVELS
 from isotherm.engine.process.embedded import Embedded
 from isotherm.states import Action, EdgeKind, NodeKind, NodeState, OperationState, Status
 from isotherm.store import tables as t
@@ -94,7 +95,7 @@ async def measure(report: harness.Report, engine: Embedded, name: str, resources
     asked: dict[str, Callable[[], Awaitable[Any]]] = {
         "summary": partial(api.summaries.show, stack), "graph": partial(api.graphs.show, stack, GraphQuery()),
         "members": partial(api.graphs.members, stack, MemberQuery()),
-        "members of the tree": partial(api.graphs.members, stack, MemberQuery(tree=True, search="web_99")),
+        "members of the tree": partial(api.graphs.members, stack, MemberQuery(depth=MOST_LEVELS, search="web_99")),
         "why": partial(api.causes.why, stack, f"web_{min(resources, INNER) - 1}"),
         "delta": partial(api.live.delta, live, ["web_1"]),
     }

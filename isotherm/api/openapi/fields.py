@@ -29,7 +29,7 @@ from isotherm.api.handlers import (
 )
 from isotherm.api.monitoring import services
 from isotherm.api.overview import graphs, history, imports, live, load, plans, summaries, timelines
-from isotherm.engine.overview import grouping
+from isotherm.engine.overview import grouping, tallies
 from isotherm.engine.overview.summaries import GROUPS
 from isotherm.resources.validation.protection import WORDS
 from isotherm.states import NodeState
@@ -188,7 +188,7 @@ QUERIES: Mapping[Handler, Mapping[str, Schema]] = {
     graphs.show: _GRAPH,
     graphs.members: {"box": TEXT, "state": {"type": "array", "items": {**TEXT, "enum": list(NodeState.__members__)}},
                      "type": TEXT, "search": TEXT, "tree": FLAG,
-                     "depth": {"type": "integer", "minimum": 0, "maximum": graphs.MOST_LEVELS},
+                     "depth": {"type": "integer", "minimum": 0, "maximum": tallies.MOST_LEVELS},
                      "order": {**TEXT, "enum": ["name", "attention"]},
                      "limit": _limit(graphs.MOST_MEMBERS), "marker": TEXT},
     timelines.operations: {"limit": _limit(timelines.MOST_OPERATIONS), "marker": {"type": "integer", "minimum": 0}},
