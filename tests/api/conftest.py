@@ -95,6 +95,7 @@ class Api:
             signer=engine.signer,
             gauges=lambda: gauges.gauge(engine),
             load=lambda: service_load.read(engine),
+            key_ring=engine.ring,
         )
         self.sessions = SessionStore(engine.store, engine.clock)
         self._login = CodeLogin(self.sessions)

@@ -7,12 +7,13 @@ from typing import Any
 from starlette.responses import Response
 
 from isotherm import errors
-from isotherm.api.http import responses
+from isotherm.api.http import faults, responses
 from isotherm.api.http.links import link
-from isotherm.api.request import stack_views
+from isotherm.api.request import plan_tokens, stack_views
 from isotherm.api.request.call import Call
-from isotherm.api.request.instantiation import Instantiation
-from isotherm.engine.orchestrator import Patch
+from isotherm.api.request.instantiation import PLAN_TOKEN, Instantiation
+from isotherm.api.request.plan_tokens import Target
+from isotherm.engine.orchestrator import Patch, Request
 
 
 async def create(call: Call) -> Response:
@@ -23,7 +24,7 @@ async def create(call: Call) -> Response:
     with body.as_heat_errors():
         async with call.delegated() as orchestrator:
             if document is None:
-                accepted = await orchestrator.stacks.create(name, await body.request())
+                accepted = await orchestrator.stacks.create(name, await _planned(call, name, body))
             else:
                 accepted = await orchestrator.exports.adopt(name, document, _adoption(call, body))
     href = call.links.stack(call.project, name, accepted.stack_id)
@@ -94,15 +95,29 @@ async def read_patch(call: Call, body: Instantiation, *, existing: bool) -> Patc
 
 
 async def _updated(call: Call, wanted: Patch, body: Instantiation) -> Response:
-    stack, generation = await call.stack(), call.seen_generation()
+    stack, generation, token = await call.stack(), call.seen_generation(), body.plan_token()
     with body.as_heat_errors():
+        if token:
+            target = Target(stack["stack_name"], stack["id"], stack["generation"])
+            planned = await plan_tokens.check(call, token, target, wanted)
+            generation = planned if generation is None else generation
         async with call.delegated(stack["id"]) as orchestrator:
             accepted = await orchestrator.stacks.update(stack["id"], wanted, generation=generation)
     return responses.status_page(call.request, 202, responses.begun(accepted.operation_id))
 
 
+async def _planned(call: Call, name: str, body: Instantiation) -> Request:
+    """Return the request of a create. Refuse it if it is bound to a plan that does not hold any more."""
+    token, request = body.plan_token(), await body.request()
+    if token:
+        await plan_tokens.check(call, token, Target(name), request)
+    return request
+
+
 def _adoption(call: Call, body: Instantiation) -> Patch:
     changes = body.adoption_changes()
+    if body.plan_token():
+        raise faults.bad_request(f"{PLAN_TOKEN} is not for a request that adopts a stack.")
     if not call.service.settings.enable_stack_adopt:
         raise errors.UserError("Stack Adopt is not supported.", kind="NotSupported")
     return changes

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 _FORBIDDEN = ("Forbidden", "InvalidTenant", "NotAuthorized", "Protected")
 _NOT_FOUND = ("EntityNotFound", "NotFound", "ResourceNotFound", "SnapshotNotFound", "ResourceNotAvailable")
-_CONFLICT = ("ActionInProgress", "Conflict", "GenerationMoved", "OutputsInUse", "StackExists")
+_CONFLICT = ("ActionInProgress", "Conflict", "GenerationMoved", "OutputsInUse", "PlanOutdated", "StackExists")
 STATUS = {**dict.fromkeys(_FORBIDDEN, 403), **dict.fromkeys(_NOT_FOUND, 404), **dict.fromkeys(_CONFLICT, 409)}
 
 # Problems that a body lists, and those that its explanation tells.

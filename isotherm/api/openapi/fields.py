@@ -85,9 +85,9 @@ _DEPLOYMENT: dict[str, Schema] = {
 _POLICIES, _MODES = ("ignore", "report", "repair"), ("active", "maintenance", "paused")
 
 SCHEMAS: dict[str, Schema] = {
-    "Create": _object("stack_name", **_DESCRIPTION, **_CHOICE, adopt_stack_data=TEXT),
-    "Update": _object("template", **_CHANGE),
-    "Patch": _object(**_CHANGE, clear_parameters=TEXTS, strict=FLAG),
+    "Create": _object("stack_name", **_DESCRIPTION, **_CHOICE, adopt_stack_data=TEXT, plan_token=TEXT),
+    "Update": _object("template", **_CHANGE, plan_token=TEXT),
+    "Patch": _object(**_CHANGE, clear_parameters=TEXTS, strict=FLAG, plan_token=TEXT),
     "Validate": _object(**_DESCRIPTION),
     "Action": {"type": "object", "minProperties": 1, "maxProperties": 1, "additionalProperties": False,
                "properties": dict.fromkeys(actions.NAMES, ANY)},

@@ -8,7 +8,9 @@ from starlette.responses import Response
 
 from isotherm.api.handlers import stacks
 from isotherm.api.http import faults, queries, responses
+from isotherm.api.request import plan_tokens
 from isotherm.api.request.call import Call
+from isotherm.api.request.plan_tokens import Target
 from isotherm.engine.orchestrator import PastInput
 
 # Resources that one request repairs by name.
@@ -22,7 +24,8 @@ async def create(call: Call) -> Response:
     with asked.as_heat_errors():
         request = await asked.request()
         found = await call.orchestrator.plans.plan(name, request)
-    return responses.json({"plan": found})
+    # A plan of a name that is taken is one of an update.
+    return responses.json({"plan": found if found["generation"] else plan_tokens.add(call, Target(name), request, found)})
 
 
 async def update(call: Call) -> Response:
@@ -36,7 +39,8 @@ async def update(call: Call) -> Response:
     stack = await call.stack()
     with asked.as_heat_errors():
         found = await call.orchestrator.plans.plan(stack["id"], wanted)
-    return responses.json({"plan": found})
+    target = Target(stack["stack_name"], stack["id"])
+    return responses.json({"plan": plan_tokens.add(call, target, wanted, found)})
 
 
 async def _back(call: Call, body: dict[str, Any]) -> Response:

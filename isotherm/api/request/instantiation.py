@@ -23,6 +23,8 @@ from isotherm.template.parameters.parameters import ParameterSchema
 from isotherm.template.text import document
 
 MINUTE = 60
+# The field of a plan that the request is bound to.
+PLAN_TOKEN = "plan_token"
 _UNREADABLE, _NO_VERSION = "Error parsing template: ", "Template format version not found."
 _DESCRIBING = frozenset({"stack_name", "template", "template_url", "parameters", "environment", "files",
                          "environment_files", "files_container"})
@@ -75,6 +77,13 @@ class Instantiation:
     def _chosen(self, field: str) -> list[str]:
         """Return the names in `target` or `exclude`."""
         return queries.names(field, self._data.get(field))
+
+    def plan_token(self) -> str:
+        """Return the token of the plan that the request is bound to; empty if there is none."""
+        given = self._data.get(PLAN_TOKEN)
+        if given is not None and not (isinstance(given, str) and given):
+            raise faults.bad_request(f"{PLAN_TOKEN} must be the token of a plan.")
+        return given or ""
 
     def clear_parameters(self) -> list[str]:
         given = self._data.get("clear_parameters") or []
@@ -209,7 +218,7 @@ class Instantiation:
     def changes_nothing(self) -> bool:
         """Return whether an update gives no new value."""
         said = {name for name, value in self._data.items() if value or name not in _DESCRIBING}
-        return not said - {"stack_name"}
+        return not said - {"stack_name", PLAN_TOKEN}
 
     def _patch(
         self, template: str | None, env: dict[str, Any], files: dict[str, str], *, existing: bool,

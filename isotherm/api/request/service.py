@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from isotherm import errors
 from isotherm.config import Settings
@@ -19,9 +19,16 @@ from isotherm.identity.stack_users import KeystoneStackUsers
 from isotherm.resources.registry import Registry
 from isotherm.secrets.signing import Signer
 
+if TYPE_CHECKING:
+    from isotherm.secrets.ring import KeyRing
+
 
 async def _unknown() -> Gauges:
     raise errors.Unavailable("this process has no gauges")
+
+
+def _no_keys() -> KeyRing:
+    raise errors.Unavailable("this process has no keys")
 
 
 async def _no_load() -> dict[str, Any]:
@@ -56,3 +63,5 @@ class ApiPorts:
     delegation: Delegation = NoDelegation()  # noqa: RUF009 - it has no state
     # Finds the resource of a stack user; None where there are no stack users.
     stack_users: KeystoneStackUsers | None = None
+    # The keys that seal the tokens of plans.
+    key_ring: Callable[[], KeyRing] = _no_keys

@@ -15,6 +15,7 @@ from isotherm.cli import codes
 from isotherm.cli.client import engines, inputs, plan_file, port, questions
 from isotherm.cli.show import console, plan_view
 from isotherm.engine.orchestrator import Patch, Request
+from isotherm.engine.overview.plan_marks import PlanMark
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class Change:
     def saved(self) -> plan_file.SavedPlan:
         is_patch = isinstance(self.request, Patch)
         return plan_file.SavedPlan(
-            self.name, self.stack_id, self.plan["id"],
+            self.name, self.stack_id, PlanMark.of(self.plan),
             **({"patch": self.request} if is_patch else {"request": self.request}))  # type: ignore[arg-type]
 
 

@@ -8,15 +8,14 @@ when the request is planned again.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from isotherm import errors
 from isotherm.engine.operations.accept import Request
 from isotherm.engine.operations.patch import Patch
+from isotherm.engine.overview.plan_marks import PlanMark
 from isotherm.secrets.ring import KeyRing
 from isotherm.secrets.sealed import SEALED
 
@@ -25,11 +24,11 @@ _PLACE = "plan file"
 
 
 class SavedPlan(msgspec.Struct, frozen=True):
-    """A request, and the id of the plan that was shown for it. `stack_id` is empty if the stack is to be created."""
+    """A request, and the mark of the plan that was shown for it. `stack_id` is empty if the stack is to be created."""
 
     name: str
     stack_id: str
-    plan_id: str
+    mark: PlanMark
     request: Request | None = None
     patch: Patch | None = None
 
@@ -70,17 +69,3 @@ def load(file: Path, ring: KeyRing) -> SavedPlan:
     except (errors.Unreadable, msgspec.MsgspecError) as error:
         raise errors.UserError(f"{file}: the plan was changed, or it was made in another home.", kind="InvalidPlan",
                                hint="Make it again: isotherm plan NAME -t TEMPLATE --out FILE.") from error
-
-
-def refuse_outdated(saved: SavedPlan, found: Mapping[str, Any]) -> None:
-    """Raise Conflict unless the plan made now is the one that was saved."""
-    if found["id"] == saved.plan_id:
-        return
-    if not saved.stack_id and found["generation"]:
-        reason = f"Stack {saved.name} has been created meanwhile."
-    elif saved.stack_id and not found["generation"]:
-        reason = f"Stack {saved.name} has been deleted meanwhile."
-    else:
-        reason = (f"The saved plan of stack {saved.name} does not hold any more: another operation was accepted, something "
-                  "has drifted, or a value has changed.")
-    raise errors.Conflict(reason, kind="PlanOutdated", hint="Nothing was changed. Make a new plan.")

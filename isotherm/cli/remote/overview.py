@@ -11,7 +11,7 @@ import msgspec
 
 from isotherm import errors
 from isotherm.cli.remote import forms
-from isotherm.cli.remote.session import Asked, NotServed
+from isotherm.cli.remote.session import Asked, NotServed, ServiceAnswer
 from isotherm.cli.remote.stacks import StackAddresses
 from isotherm.engine.operations.accept import Accepted, Request
 from isotherm.engine.operations.history import PastInput
@@ -70,8 +70,7 @@ class RemotePlans:
     async def plan(self, name: str, change: Request | Patch | PastInput) -> Data:
         """Return the effect of an update of the stack, or of a create if there is no such stack."""
         if isinstance(change, PastInput):
-            return dict((await self._finder.ask(
-                "POST", name, "plan", asked=Asked(body={"generation": change.generation}))).data["plan"])
+            return _plan(await self._finder.ask("POST", name, "plan", asked=Asked(body={"generation": change.generation})))
         if isinstance(change, Request) and not await self._exists(name):
             return await self._of_create(name, change)
         existing = forms.is_patch(change)
@@ -79,7 +78,7 @@ class RemotePlans:
                 else forms.replace(change, await self._finder.read(name)))
         try:
             answer = await self._finder.ask("POST", name, "plan", asked=Asked(body={**body, "existing": existing}))
-            return dict(answer.data["plan"])
+            return _plan(answer)
         except NotServed:
             body.pop("strict", None)
             answer = await self._finder.ask("PATCH" if existing else "PUT", name, "preview", asked=Asked(body=body))
@@ -94,10 +93,15 @@ class RemotePlans:
     async def _of_create(self, name: str, request: Request) -> Data:
         body, session = forms.create(name, request), self._finder.session
         try:
-            return dict((await session.ask("POST", "/plan", Asked(body=body))).data["plan"])
+            return _plan(await session.ask("POST", "/plan", Asked(body=body)))
         except NotServed:
             answer = await session.ask("POST", "/stacks/preview", Asked(body=body))
             return _of_changes({"added": answer.data["stack"]["resources"]})
+
+
+def _plan(answer: ServiceAnswer) -> Data:
+    """Return the plan of an answer, without its token: a saved plan has a seal of its own."""
+    return {name: value for name, value in answer.data["plan"].items() if name not in ("token", "token_expires")}
 
 
 def _of_changes(found: Mapping[str, Any]) -> Data:

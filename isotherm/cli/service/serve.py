@@ -182,6 +182,7 @@ class Api:
             gauges=lambda: gauges.gauge(engine),
             metrics=metrics,
             load=lambda: service_load.read(engine),
+            key_ring=engine.ring,
         )
         page = access.of(settings, SessionStore(engine.store, engine.clock))
         self._guard = connections.Guard(connections.ConnectionLimits.of(settings))

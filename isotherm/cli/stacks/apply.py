@@ -13,6 +13,8 @@ from isotherm.cli import options
 from isotherm.cli.client import changes, embedded, engines, inputs, plan_file, port, questions
 from isotherm.cli.show import console, plan_view
 from isotherm.engine.orchestrator import Accepted, Patch
+from isotherm.engine.overview import plan_marks
+from isotherm.engine.overview.plan_marks import PlanMark
 
 
 @click.command(epilog=options.example("isotherm apply web -t examples/site.yaml -p servers=one,two",
@@ -79,7 +81,7 @@ def _apply_saved(printer: console.Printer, file: Path) -> int:
             plan = await engine.orchestrator.plans.plan(saved.stack_id or saved.name, saved.change)
         except errors.NotFound:
             plan = {"id": "", "generation": 0}
-        plan_file.refuse_outdated(saved, plan)
+        plan_marks.refuse_outdated(saved.name, saved.mark, PlanMark.of(plan))
         return saved, plan
 
     saved, plan = engines.use(planned)
