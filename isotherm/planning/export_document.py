@@ -12,9 +12,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from isotherm.planning import desired, documents
+from isotherm.resources.validation import protection as words
 from isotherm.secrets import MASK, Redactor
 from isotherm.states import Action, Status
 from isotherm.store.records import Version
+from isotherm.store.transitions.versions import Protector
+from isotherm.store.versions import protection
 from isotherm.template.text import document
 
 _SECTIONS: Mapping[str, Any] = {"parameters": {}, "parameter_defaults": {}, "resource_registry": {}, "event_sinks": []}
@@ -35,7 +38,10 @@ def entry(version: Version, own: object) -> str:
 def resource(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a resource. If the end of its creation is unknown, the entry has the token that finds the object."""
     begun = row["token"] is not None and row["physical_id"] is None
+    by = protection.of(row)
     return {
+        # Heat's documents have no such key: an entry has it only where it says something.
+        **({"protection": protected_by(by)} if protection.level(by) else {}),
         **({"token": row["token"]} if begun else {}),
         "name": row["name"], "resource_id": row["physical_id"], "type": row["type"] or "", "action": row["action"].name,
         "status": row["status"].name, "metadata": documents.decode_any(row["metadata"] or "{}") or {},
@@ -43,15 +49,23 @@ def resource(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def protected_by(by: Protector) -> dict[str, Any]:
+    """Return what a user asked to protect an object from, and what the template asks for."""
+    return {"user": {"protect": words.words_of(by.level), "name": by.user} if by.level else None,
+            "template": words.words_of(by.template)}
+
+
 def inside(row: Mapping[str, Any], whole: Mapping[str, Any]) -> dict[str, Any]:
     """Return the entry of a nested stack: its own export document, with the fields of the resource."""
     known = resource(row)
-    return {**whole, **{key: known[key] for key in ("resource_id", "type", "metadata", "resource_data")}}
+    own = ("resource_id", "type", "metadata", "resource_data", "protection")
+    return {**whole, **{key: known[key] for key in own if key in known}}
 
 
 def stack(row: Mapping[Any, Any], input_: desired.StackInput, resources: Mapping[str, Any]) -> dict[str, Any]:
     """Return the export document of a stack."""
     return {
+        **({"stack_protection": {"protected": True, "by": row["protector"]}} if row["protected"] else {}),
         "name": row["name"], "id": row["id"], "action": Action(row["action"]).name, "status": Status(row["status"]).name,
         "template": document.load(input_.template).data, "environment": {**_SECTIONS, **input_.environment},
         "files": dict(collections.ChainMap(dict(input_.files), *(dict(one.files) for one in input_.older))),

@@ -65,3 +65,15 @@ def test_a_resource_is_forgotten_and_then_the_stack(run: Run, file: Path) -> Non
     assert [one["resource_name"] for one in run("resources", "pair", "--json").data] == ["web"]
     assert run("forget", "pair", "--yes").code == 0
     assert run("list", "--json").data == []
+
+
+def test_protections_leave_and_arrive_with_an_export_document(run: Run, file: Path, tmp_path: Path, by: str) -> None:
+    assert run("protect", "pair", "db").code == 0
+    document = tmp_path / "pair.json"
+    assert run("abandon", "pair", "--yes", "--show-hidden", "-o", document).code == 0
+    assert run("adopt", "again", document).code == 0
+    found = run("show", "again", "--json").data["protection"]
+    assert [(one["resource_name"], one["protect"]) for one in found["resources"]] == [("db", ["replace", "delete"])]
+    refused = run("delete", "again", "--yes")
+    assert refused.code != 0
+    assert f"Resource db of stack again is protected from delete by {by}." in " ".join(refused.err.split())

@@ -48,14 +48,15 @@ async def unprotect_resource(call: Call) -> Response:
 async def forget_stack(call: Call) -> Response:
     stacks.refuse_unless_abandon_is_enabled(call)
     stack = await call.stack()
-    accepted = await call.orchestrator.forget.stack(stack["id"])
+    accepted = await call.orchestrator.forget.stack(stack["id"], force=call.flag("force"))
     return responses.json(None, 202, responses.begun(accepted.operation_id))
 
 
 async def forget_resource(call: Call) -> Response:
     stack, generation = await call.stack(), call.seen_generation()
     async with call.delegated(stack["id"]) as orchestrator:
-        accepted = await orchestrator.forget.resource(stack["id"], call.path["resource_name"], generation=generation)
+        accepted = await orchestrator.forget.resource(
+            stack["id"], call.path["resource_name"], generation=generation, force=call.flag("force"))
     return responses.json(None, 202, responses.begun(accepted.operation_id))
 
 

@@ -69,7 +69,8 @@ async def abandon(call: Call) -> Response:
     """Remove the stack and leave its objects; return the export document."""
     refuse_unless_abandon_is_enabled(call)
     stack = await call.stack()
-    abandoned = await call.orchestrator.exports.abandon(stack["id"], hidden=call.flag("show_hidden", True))
+    abandoned = await call.orchestrator.exports.abandon(
+        stack["id"], hidden=call.flag("show_hidden", True), force=call.flag("force"))
     return responses.json(abandoned.document, headers=responses.begun(abandoned.accepted.operation_id))
 
 

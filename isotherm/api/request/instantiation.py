@@ -117,7 +117,8 @@ class Instantiation:
         env = exported.get("environment")
         given_before = env.get("parameters") if isinstance(env, dict) else None
         return {"template": exported["template"], "resources": exported.get("resources") or {},
-                "environment": {"parameters": given_before or {}}}
+                "environment": {"parameters": given_before or {}},
+                "stack_protection": exported.get("stack_protection") or {}}
 
     async def template(self) -> str | None:
         """Return the text of the template; None if the request has none."""

@@ -67,10 +67,11 @@ def unprotect(printer: console.Printer, name: str, resource: str | None) -> None
 @click.argument("name")
 @click.argument("resource", required=False)
 @click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--force", is_flag=True, help="Forget the stack although other stacks read its outputs.")
 @options.cloud_option
 @options.json_option
 @click.pass_obj
-def forget(printer: console.Printer, name: str, resource: str | None, yes: bool) -> int:
+def forget(printer: console.Printer, name: str, resource: str | None, yes: bool, force: bool) -> int:
     """Remove a resource or a stack, and leave its objects in place.
 
     The objects are not touched; `isotherm show` lists them as retained. A resource leaves the stored template: remove it
@@ -79,8 +80,9 @@ def forget(printer: console.Printer, name: str, resource: str | None, yes: bool)
     if not yes:
         _confirm(name, resource)
     if resource is None:
-        return embedded.operate(printer, name, lambda orchestrator: orchestrator.forget.stack(name))
-    return embedded.operate(printer, name, lambda orchestrator: orchestrator.forget.resource(name, resource))
+        return embedded.operate(printer, name, lambda orchestrator: orchestrator.forget.stack(name, force=force))
+    return embedded.operate(
+        printer, name, lambda orchestrator: orchestrator.forget.resource(name, resource, force=force))
 
 
 def _confirm(name: str, resource: str | None) -> None:

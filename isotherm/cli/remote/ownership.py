@@ -50,11 +50,15 @@ class RemoteForget:
     def __init__(self, finder: StackAddresses) -> None:
         self._finder = finder
 
-    async def stack(self, name_or_id: str) -> Accepted:
-        return await self._finder.accepted("POST", name_or_id, "forget")
+    async def stack(self, name_or_id: str, *, force: bool = False) -> Accepted:
+        return await self._finder.accepted("POST", name_or_id, "forget", asked=_forced(force))
 
-    async def resource(self, name_or_id: str, name: str) -> Accepted:
-        return await self._finder.accepted("POST", name_or_id, "resources", name, "forget")
+    async def resource(self, name_or_id: str, name: str, *, force: bool = False) -> Accepted:
+        return await self._finder.accepted("POST", name_or_id, "resources", name, "forget", asked=_forced(force))
+
+
+def _forced(force: bool) -> Asked:
+    return Asked({"force": "true"} if force else {})
 
 
 class RemoteImports:

@@ -208,8 +208,9 @@ class RemoteExports:
         found: Data = await self._finder.get(name_or_id, "export", show_hidden=str(hidden).lower())
         return found
 
-    async def abandon(self, name_or_id: str, *, hidden: bool = False) -> Abandoned:
-        answer = await self._finder.ask("DELETE", name_or_id, "abandon", asked=Asked({"show_hidden": str(hidden).lower()}))
+    async def abandon(self, name_or_id: str, *, hidden: bool = False, force: bool = False) -> Abandoned:
+        query = {"show_hidden": str(hidden).lower(), **({"force": "true"} if force else {})}
+        answer = await self._finder.ask("DELETE", name_or_id, "abandon", asked=Asked(query))
         stack = await self._finder.read(answer.data["id"]) if answer.operation_id else {"id": ""}
         return Abandoned(Accepted(stack["id"], answer.operation_id, 0), answer.data)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections.abc import Awaitable
 from typing import Any
 
 import click
@@ -14,6 +15,7 @@ from isotherm.cli import options
 from isotherm.cli.client import embedded, engines, inputs, places, port
 from isotherm.cli.show import console
 from isotherm.engine.orchestrator import Patch
+from isotherm.engine.ownership.export import Abandoned
 
 _hidden = click.option("--show-hidden", "hidden", is_flag=True,
                        help="Include hidden parameters and the stored data of resources.")
@@ -40,12 +42,13 @@ def export(printer: console.Printer, name: str, hidden: bool, output: str | None
 @click.command(epilog=options.example("isotherm abandon web --show-hidden -o web.json", "isotherm abandon web --yes"))
 @click.argument("name")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--force", is_flag=True, help="Abandon the stack although other stacks read its outputs.")
 @_hidden
 @_output
 @options.cloud_option
 @options.json_option
 @click.pass_obj
-def abandon(printer: console.Printer, name: str, yes: bool, hidden: bool, output: str | None) -> None:
+def abandon(printer: console.Printer, name: str, yes: bool, force: bool, hidden: bool, output: str | None) -> None:
     """Remove a stack but leave its resources in place.
 
     Works in any state; running steps are waited for. Prints the export document, as `isotherm export` does. Without
@@ -53,7 +56,8 @@ def abandon(printer: console.Printer, name: str, yes: bool, hidden: bool, output
     """
     if not yes:
         _confirm(name)
-    found = engines.use(lambda engine: _abandon(engine, printer, name, hidden, output))
+    found = engines.use(lambda engine: _abandon(
+        engine, printer, output, engine.orchestrator.exports.abandon(name, hidden=hidden, force=force)))
     _hand_out(printer, found, output)
 
 
@@ -64,9 +68,10 @@ def _confirm(name: str) -> None:
 
 
 async def _abandon(
-    engine: port.EnginePort, printer: console.Printer, name: str, hidden: bool, output: str | None
+    engine: port.EnginePort, printer: console.Printer, output: str | None, asked: Awaitable[Abandoned]
 ) -> dict[str, Any]:
-    answer = await engine.orchestrator.exports.abandon(name, hidden=hidden)
+    answer = await asked
+    name = answer.document["name"]
     if output:
         # Written first: after abandoning, this document is the only record of the stack.
         _write(output, answer.document)

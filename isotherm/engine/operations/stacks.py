@@ -96,7 +96,7 @@ class StackService(StackQueries):
             protection.refuse_delete(connection, stack["id"])
             # A deletion that is repeated was allowed before.
             if not force and stack["action"] != Action.DELETE:
-                readers.refuse_delete(connection, stack["project"], stack["id"])
+                readers.refuse_leaving(connection, stack["project"], stack["id"], "delete")
             plan.write(connection, operation_id, [], now)
 
         return await self._acceptor.supersede(acceptance, write)

@@ -19,12 +19,38 @@ from isotherm.planning import desired, documents, masking, requests
 from isotherm.resources import contract
 from isotherm.resources.nested import nested_stack
 from isotherm.resources.registry import Registry
+from isotherm.resources.validation import protection as words
 from isotherm.secrets import MASK
-from isotherm.states import Action, Status
+from isotherm.states import Action, Protection, Status
 from isotherm.store.operations.arrive import Arrival
 from isotherm.store.records import Acceptance, NewStack, Version, Wanted
+from isotherm.store.transitions.versions import Protector
 from isotherm.template import environment
 from isotherm.template.text import document
+
+
+class AskedProtection(msgspec.Struct):
+    """What a user asked to protect an object from. The user who adopts it asks for it now."""
+
+    protect: list[str] = []
+
+
+class ProtectionEntry(msgspec.Struct):
+    """The protection of an object: on the request of a user, and by the template."""
+
+    user: AskedProtection | None = None
+    template: list[str] = []
+
+    def by(self, user: str) -> Protector:
+        """Return the protection, with the user who asks for it. Raises UserError for unknown words."""
+        asked = words.level_of(self.user.protect) if self.user else Protection.NONE
+        return Protector(asked, user if asked else "", words.level_of(self.template))
+
+
+class StackProtectionEntry(msgspec.Struct):
+    """The protection of a stack."""
+
+    protected: bool = False
 
 
 class ResourceEntry(msgspec.Struct):
@@ -36,6 +62,9 @@ class ResourceEntry(msgspec.Struct):
     resource_data: dict[str, Any] | None = None
     # Finds the object if its creation was running.
     token: str | None = None
+    protection: ProtectionEntry | None = None
+    # Of a nested stack.
+    stack_protection: StackProtectionEntry = msgspec.field(default_factory=StackProtectionEntry)
     status: str = ""
     template: str | dict[str, Any] | None = None
     environment: dict[str, Any] = {}
@@ -50,6 +79,7 @@ class ExportDocument(msgspec.Struct):
     environment: dict[str, Any] = {}
     files: dict[str, str] = {}
     resources: dict[str, ResourceEntry] = {}
+    stack_protection: StackProtectionEntry = msgspec.field(default_factory=StackProtectionEntry)
 
     @property
     def input(self) -> desired.StackInput:
@@ -93,6 +123,8 @@ class AdoptionPlan:
 
     versions: list[Version]
     nested: list[Arrival]
+    # By resource: what protected its object.
+    protections: dict[str, Protector]
 
 
 class AdoptionPlanner:
@@ -113,7 +145,7 @@ class AdoptionPlanner:
         problems = tuple(errors.Problem(f"Invalid adopt data: {problem}") for problem in found)
         if problems:
             raise errors.UserError(problems=problems)
-        taken = AdoptionPlan([], [])
+        taken = AdoptionPlan([], [], {})
         for want in outer.goal.wanted:
             entry = entries.get(want.name)
             if entry is not None and outer.goal.bound.definitions[want.name].external_id is None:
@@ -138,6 +170,8 @@ class AdoptionPlanner:
                 return
             version.token = entry.token
         taken.versions.append(version)
+        if entry.protection is not None:
+            taken.protections[want.name] = entry.protection.by(outer.stack.username)
 
     def _take_nested(self, entry: ResourceEntry, version: Version, outer: AdoptedStack, taken: AdoptionPlan) -> str:
         """Adopt a nested stack from its own export document, and return the id of the new stack."""
@@ -161,7 +195,7 @@ class AdoptionPlanner:
                                 blobs=blobs, description=goal.description)
         taken.nested.append(Arrival(
             new, acceptance, Status.COMPLETE, "", self._now, None, goal.wanted, within.versions, [], frozenset(), {}, [],
-            {}, {}))
+            {}, {}, within.protections, entry.stack_protection.protected))
         taken.nested.extend(within.nested)
         return new.id
 
@@ -187,6 +221,8 @@ class AdoptionPlanner:
                 yield f"resources.{name}: the data are of {entry.type}, the template has {definition.type}."
             if MASK in (entry.resource_data or {}).values():
                 yield f"resources.{name}: its own data are masked; export once more with --show-hidden."
+            if entry.protection is not None and (wrong := _unknown_words(entry.protection)):
+                yield f"resources.{name}: {wrong}"
             implementation = documents.decode(want.definition, documents.Target).implementation
             nested = self._is_nested(implementation)
             if nested and entry.template is None and entry.resource_id:
@@ -199,6 +235,14 @@ class AdoptionPlanner:
                 other = taken.setdefault((implementation, known), name)
                 if other != name:
                     yield f"resources.{name}: {known} is already resource {other}."
+
+
+def _unknown_words(entry: ProtectionEntry) -> str:
+    try:
+        entry.by("")
+    except errors.UserError as error:
+        return str(error)
+    return ""
 
 
 def _with_path(name: str, error: errors.UserError) -> errors.UserError:

@@ -27,7 +27,7 @@ from isotherm.store.database.writer import Connection
 from isotherm.store.operations import adopt, arrive, plan, stop
 from isotherm.store.reads import lookups, stack_list
 from isotherm.store.reads.stack_list import Filters, StackQuery
-from isotherm.store.versions import protection
+from isotherm.store.versions import protection, readers
 
 # The name of a nested stack ends with this many characters of its resource's token.
 _TOKEN = 12
@@ -67,13 +67,21 @@ class ExportService:
         contents = await self._ports.store.read(lambda connection: self._contents(connection, stack))
         return await self._document(contents, hidden=hidden)
 
-    async def abandon(self, name_or_id: str, *, hidden: bool = False) -> Abandoned:
-        """Delete a stack without deleting its objects; `hidden`: the document has its secrets."""
+    async def abandon(
+        self, name_or_id: str, *, hidden: bool = False, force: bool = False, command: str = "abandon"
+    ) -> Abandoned:
+        """Delete a stack without deleting its objects; `hidden`: the document has its secrets.
+
+        With `force`: also a stack whose outputs other stacks read. `command` is the one that hints name.
+        """
         stack = await self._stacks.row(name_or_id)
         contents: list[_Contents] = []
 
         def write(connection: Connection, operation_id: str, now: float) -> None:
             protection.refuse_leaving(connection, stack["id"])
+            # A deletion that is repeated was allowed before.
+            if not force and stack["action"] != Action.DELETE:
+                readers.refuse_leaving(connection, stack["project"], stack["id"], command)
             # In the transaction that stops the stack: a later object would be missing in the document.
             contents[:] = [self._contents(connection, stack)]
             stop.cancel_within(connection, stack["id"], "The outer stack was abandoned", now)
@@ -101,7 +109,10 @@ class ExportService:
         def write(connection: Connection, operation_id: str, now: float) -> None:
             plan.write(connection, operation_id, goal.wanted, now)
             adopt.take_over(connection, taken.versions, {want.name: want.requires for want in goal.wanted}, now)
+            protection.bring(connection, taken.versions, taken.protections)
             protection.keep_all(connection, stack_id, goal.wanted)
+            if found.stack_protection.protected:
+                protection.protect_stack(connection, stack_id, new.username)
             for one in taken.nested:
                 arrive.write_idle(connection, one, now)
 

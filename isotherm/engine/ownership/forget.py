@@ -26,7 +26,7 @@ from isotherm.states import Action
 from isotherm.store.database.writer import Connection
 from isotherm.store.operations import adopt, plan
 from isotherm.store.reads import lookups
-from isotherm.store.versions import protection
+from isotherm.store.versions import protection, readers
 from isotherm.template.text import cut
 
 
@@ -41,12 +41,17 @@ class ForgetService:
         self._acceptor = Acceptor(ports, requester)
         self._exports = ExportService(ports, requester)
 
-    async def stack(self, name_or_id: str) -> Accepted:
+    async def stack(self, name_or_id: str, *, force: bool = False) -> Accepted:
         """Delete a stack without deleting its objects, as abandon does."""
-        return (await self._exports.abandon(name_or_id)).accepted
+        return (await self._exports.abandon(name_or_id, force=force, command="forget")).accepted
 
-    async def resource(self, name_or_id: str, name: str, *, generation: int | None = None) -> Accepted:
-        """Update a stack to its template without the resource, whose objects stay."""
+    async def resource(
+        self, name_or_id: str, name: str, *, generation: int | None = None, force: bool = False
+    ) -> Accepted:
+        """Update a stack to its template without the resource, whose objects stay.
+
+        With `force`: also a resource with a nested stack whose outputs other stacks read.
+        """
         stack = await self._stacks.row(name_or_id)
         expect_seen(stack, generation)
         refuse_suspended(stack)
@@ -58,6 +63,8 @@ class ForgetService:
         def write(connection: Connection, operation_id: str, now: float) -> None:
             for inside in adopt.forget(connection, stack["id"], name):
                 protection.refuse_leaving(connection, inside)
+                if not force:
+                    readers.refuse_leaving(connection, self._project, inside, "forget")
             plan.write(connection, operation_id, goal.wanted, now)
 
         return await self._acceptor.supersede(acceptance, write)

@@ -13,6 +13,7 @@ from isotherm import errors
 from isotherm.engine.queries.stacks import StackFinder
 from isotherm.engine.service_ports import ServicePorts
 from isotherm.identity.requester import Requester
+from isotherm.planning import export_document
 from isotherm.resources.validation import protection as words
 from isotherm.states import Protection
 from isotherm.store.database.writer import Connection
@@ -95,7 +96,5 @@ def _view(row: Any) -> dict[str, Any]:
     by = protection.of(row)
     return {
         "resource_name": row["name"], "protect": words.words_of(protection.level(by)),
-        # What a user asked for, and what the template asks for.
-        "user": {"protect": words.words_of(by.level), "name": by.user} if by.level else None,
-        "template": words.words_of(by.template),
+        **export_document.protected_by(by),
     }

@@ -18,7 +18,9 @@ from isotherm.store import tables as t
 from isotherm.store.operations import accept, adopt, history, plan
 from isotherm.store.records import Acceptance, Event, NewStack, Version, Wanted
 from isotherm.store.signals import signals
-from isotherm.store.transitions import nodes, operations, versions
+from isotherm.store.transitions import nodes, operations
+from isotherm.store.transitions import versions as version_transitions
+from isotherm.store.transitions.versions import Protector
 from isotherm.store.versions import protection
 
 
@@ -44,6 +46,10 @@ class Arrival(msgspec.Struct):
     signals: Mapping[str, Sequence[signals.NewSignal]]
     # By resource: its creation time. A scaling group removes its oldest members first.
     made_at: Mapping[str, float]
+    # By resource: what protected its object in the stack that it comes from.
+    protections: Mapping[str, Protector] = {}
+    # Whether the stack is protected from delete.
+    protected: bool = False
 
 
 def known(connection: sa.Connection, stack_ids: Sequence[str]) -> set[str]:
@@ -57,7 +63,10 @@ def write_idle(connection: sa.Connection, one: Arrival, now: float) -> None:
     accept.create(connection, one.stack, one.acceptance, now)
     plan.write(connection, operation_id, one.wanted, now)
     _take(connection, one, now)
+    protection.bring(connection, one.versions, one.protections)
     protection.keep_all(connection, stack_id, one.wanted)
+    if one.protected:
+        protection.protect_stack(connection, stack_id, one.stack.username)
     nodes.end_imported(connection, stack_id, one.states)
     operations.end_imported(connection, operation_id, one.reason if one.status is Status.FAILED else None, now)
     history.end(connection, operation_id, one.status, now)
@@ -84,11 +93,11 @@ def _take(connection: sa.Connection, one: Arrival, now: float) -> None:
         if version.name in one.proven:
             version.digest = digests[version.name]
     adopt.take_over(connection, one.versions, {want.name: want.requires for want in one.wanted}, one.created_at)
-    versions.set_created_at(connection, ((one.made_at.get(v.name, one.created_at), v.id) for v in one.versions))
+    version_transitions.set_created_at(connection, ((one.made_at.get(v.name, one.created_at), v.id) for v in one.versions))
     if one.older:
         for version, id_ in zip(one.older, rows.take_ids(connection, len(one.older)), strict=True):
             version.id = id_
-        versions.create(connection, one.older, one.created_at)
+        version_transitions.create(connection, one.older, one.created_at)
 
 
 def _deliver(connection: sa.Connection, one: Arrival, now: float) -> None:

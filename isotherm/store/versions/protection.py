@@ -16,7 +16,7 @@ from isotherm import errors
 from isotherm.states import KEPT, Action, NodeKind, Protection, Status
 from isotherm.store import rows
 from isotherm.store import tables as t
-from isotherm.store.records import Beginning, Operation, Wanted
+from isotherm.store.records import Beginning, Operation, Version, Wanted
 from isotherm.store.transitions import versions
 from isotherm.store.transitions.versions import Protector
 
@@ -301,6 +301,14 @@ def keep_all(connection: sa.Connection, stack_id: str, wanted: Iterable[Wanted],
             names.setdefault(want.protection, []).append(want.name)
     for said, those in names.items():
         versions.protect_by_template(connection, stack_id, those, said, raises_only=raises_only)
+
+
+def bring(connection: sa.Connection, those: Iterable[Version], brought: Mapping[str, Protector]) -> None:
+    """Protect the objects of an adopted stack as in the stack that they come from, given by the names of its resources."""
+    for version in those:
+        by = brought.get(version.name)
+        if by is not None and level(by) is not Protection.NONE:
+            versions.pass_on_protection(connection, version.id, by)
 
 
 _CURRENT = (

@@ -1,4 +1,4 @@
-"""Readers: resources that read outputs of another stack. A stack with readers is deleted only if the request forces it."""
+"""Readers: resources that read outputs of another stack. A stack with readers leaves only if the request forces it."""
 
 from __future__ import annotations
 
@@ -27,15 +27,18 @@ _READERS = (
 _OUTSIDE = _READERS.where(_STACK.id.not_in(sa.bindparam("tree", expanding=True))).limit(_NAMED)
 
 
-def refuse_delete(connection: sa.Connection, project: str, stack_id: str) -> None:
-    """Raise Conflict if a stack outside of this one and those nested in it reads outputs of them."""
+def refuse_leaving(connection: sa.Connection, project: str, stack_id: str, command: str) -> None:
+    """Raise Conflict if a stack outside of this one and those nested in it reads outputs of them.
+
+    `command`: the one by which the stack leaves, for the hint.
+    """
     tree = connection.execute(sa.select(limits.tree(stack_id).c.id)).scalars().all()
     names = rows.ids(one + OUTPUTS_OF for one in tree)
     found = connection.execute(_OUTSIDE, {**names, "project": project, "tree": tree}).all()
     if found:
         readers = ", ".join(f"{one.name} of stack {one.stack}" for one in found)
         raise errors.Conflict(f"Outputs of the stack are read by {readers}.", kind=KIND,
-                              hint="Delete the readers first, or force the deletion: `isotherm delete --force`.")
+                              hint=f"Delete the readers first, or force it: `isotherm {command} --force`.")
 
 
 def hint(connection: sa.Connection, operation: Operation, now: float) -> None:
