@@ -20,8 +20,16 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
+
+
+def meant(word: object, names: Iterable[str]) -> str:
+    """Return a hint at the name that was probably meant; "" if no name is similar."""
+    close = difflib.get_close_matches(str(word), [*names], 1)
+    return f"did you mean {close[0]}?" if close else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from isotherm import errors
+
 OK, WRONG, USAGE, NOT_FOUND, CONFLICT, FAILED, CHANGES, BUG, INTERRUPTED = 0, 1, 2, 3, 4, 5, 6, 70, 130
 
 #: The end of `isotherm --help`.
@@ -16,3 +18,10 @@ Exit codes:
   {CHANGES}    `plan --detailed-exitcode`: the plan changes something
   {BUG}   a defect in Isotherm
   {INTERRUPTED}  interrupted"""
+
+
+def of(error: errors.UserError) -> int:
+    """Return the exit code of an error."""
+    if isinstance(error, errors.NotFound):
+        return NOT_FOUND
+    return CONFLICT if isinstance(error, errors.Conflict) else WRONG

@@ -31,7 +31,7 @@ COMMANDS = {
     "apply": ("isotherm.cli.stacks.apply:apply", "Create or update a stack: show the plan, ask, apply it."),
     "deploy": ("isotherm.cli.stacks.deploy:deploy", "Create a stack from a template and show its progress."),
     "update": ("isotherm.cli.stacks.deploy:update", "Update a stack to another template, environment or parameters."),
-    "delete": ("isotherm.cli.stacks.delete:delete", "Delete a stack and its resources."),
+    "delete": ("isotherm.cli.stacks.delete:delete", "Delete stacks and their resources."),
     "rollback": (
         "isotherm.cli.stacks.control:rollback",
         "Roll a stack back to its last complete state, or to an earlier generation.",
@@ -186,7 +186,7 @@ def main(arguments: Sequence[str] | None = None, command: click.Command = cli, n
         return error.exit_code
     except errors.UserError as error:
         problems.show(printer, error)
-        return exit_code(error)
+        return codes.of(error)
     except errors.Unreadable as error:
         problems.show(printer, errors.UserError(str(error), kind="InvalidEncryptionKey", hint=_KEYS))
         return codes.WRONG
@@ -206,12 +206,6 @@ def main(arguments: Sequence[str] | None = None, command: click.Command = cli, n
         traceback.print_exc()
         click.echo("This is a defect in Isotherm, not in your template: please report the lines above.", err=True)
         return codes.BUG
-
-
-def exit_code(error: errors.UserError) -> int:
-    if isinstance(error, errors.NotFound):
-        return codes.NOT_FOUND
-    return codes.CONFLICT if isinstance(error, errors.Conflict) else codes.WRONG
 
 
 def run() -> int:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from isotherm.planning import desired, documents
+from isotherm.resources import contract
 from isotherm.resources.validation import protection as words
 from isotherm.secrets import MASK, Redactor
 from isotherm.states import Action, Status
@@ -91,4 +92,6 @@ def masked(whole: Mapping[str, Any], hidden: Mapping[str, Any]) -> dict[str, Any
 
 def _without_secrets(one: Mapping[str, Any]) -> dict[str, Any]:
     own = {"snapshot": MASK} if one.get("snapshot") is not None else {}
-    return {**one, "resource_data": dict.fromkeys(one.get("resource_data") or {}, MASK), **own}
+    # The id of the object that was replaced is no secret. Masked data would forbid an adoption.
+    data = {key: value if key == contract.REPLACED else MASK for key, value in (one.get("resource_data") or {}).items()}
+    return {**one, "resource_data": data, **own}

@@ -7,13 +7,12 @@ through conversion, nested schemas and constraints. Texts and paths of errors ar
 from __future__ import annotations
 
 import copy
-import difflib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from isotherm.errors import Problem, UserError
+from isotherm.errors import Problem, UserError, meant
 from isotherm.resources.schema import Schema
 from isotherm.template.parameters import constraints
 from isotherm.template.parameters.constraints import CustomConstraints, Kind
@@ -248,8 +247,7 @@ class Properties:
                     yield Invalid(str(exc), step(name) + exc.path, exc.hint)
 
     def _meant(self, name: object) -> str:
-        close = difflib.get_close_matches(str(name), self.by_name, 1)
-        return f"did you mean {close[0]}?" if close else f"properties are: {', '.join(self.by_name) or 'none'}"
+        return meant(name, self.by_name) or f"properties are: {', '.join(self.by_name) or 'none'}"
 
     def unknown(self, data: Mapping[str, Any]) -> Iterator[Invalid]:
         """Yield a problem for each name that the schema does not have."""

@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from isotherm.planning import export_document
+from isotherm.resources import contract
 from tests.api.conftest import Api, fault, resource, template
 
 KEYS = {"name", "id", "action", "status", "template", "environment", "files", "resources", "project_id",
@@ -175,3 +177,10 @@ def test_wrong_protections_are_refused(api: Api) -> None:
         assert fault(api.post("/stacks", {"stack_name": "s", "adopt_stack_data": json.dumps(exported)}))[0] == 400, wrong
     exported["resources"]["a"]["protection"] = None
     assert api.post("/stacks", {"stack_name": "s", "adopt_stack_data": json.dumps(exported)}).status_code == 201
+
+
+def test_the_id_of_a_replaced_object_is_no_secret() -> None:
+    whole = {"environment": {"parameters": {}, "parameter_defaults": {}},
+             "resources": {"a": {"resource_data": {contract.REPLACED: "1234", "password": "x"}}}}
+    assert export_document.masked(whole, {})["resources"]["a"]["resource_data"] == {
+        contract.REPLACED: "1234", "password": "******"}

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from isotherm.cli.client import live
 from isotherm.cli.show import live_view, tree, words
 from isotherm.engine.queries.follow import Frame, ResourceLine
 from isotherm.states import Action, NodeState, OperationState, Status
@@ -115,3 +116,18 @@ def test_durations(seconds: float, said: str) -> None:
 def test_some_of_many() -> None:
     assert words.some(["a", "b"], 2) == "a, b"
     assert words.some(["a", "b", "c", "d"], 1000) == "a, b, c and 997 more"
+
+
+def test_the_columns_at_the_right_stay_free_for_what_a_terminal_echoes() -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=80, height=24, color_system=None)
+    shown = live_view.LiveView().draw(frame(line(1, "a", NodeState.FAILED, ended_at=101.0, reason="x" * 300)), 24)
+    lines = console.render_lines(live.narrowed(shown, console), pad=False)
+    # Also without blanks: behind a full line, the echo of Ctrl-C would go to a line of its own.
+    assert max(sum(one.cell_length for one in each) for each in lines) == 76
+
+
+def test_resources_that_a_frame_leaves_out_are_counted() -> None:
+    counts = {NodeState.RUNNING: 1, NodeState.PENDING: 999}
+    shown = drawn(frame(line(1, "a", NodeState.RUNNING), whole=False, counts=counts))
+    assert shown[-1] == "  and 999 others"

@@ -177,6 +177,31 @@ def test_delete(run: Run, pair: Path, home: Path) -> None:
 
 
 @pytest.mark.usefixtures("engine_at")
+def test_several_stacks_are_deleted_and_each_error_names_its_stack(run: Run, pair: Path) -> None:
+    for name in ("one", "two", "kept"):
+        assert run("deploy", name, "-t", pair).code == codes.OK
+    run("protect", "kept")
+    assert run("delete", "one", "two").code == codes.USAGE
+    ran = run("delete", "one", "none", "kept", "two", "one", "--yes")
+    assert ran.code == codes.NOT_FOUND, "the code of the first error"
+    assert "error: none: The Stack (none) could not be found." in " ".join(ran.err.split())
+    assert "error: kept: Stack kept is protected from delete" in " ".join(ran.err.split())
+    assert [one["stack_name"] for one in run("list", "--json").data] == ["kept"]
+    assert run("delete", "kept", "none", "--yes").code == codes.WRONG
+    run("unprotect", "kept")
+    assert run("delete", "kept", "--yes").code == codes.OK
+    assert run("delete").code == codes.USAGE
+
+
+@pytest.mark.usefixtures("engine_at")
+def test_a_wrong_output_name_has_a_hint(run: Run, pair: Path) -> None:
+    run("deploy", "pair", "-t", pair)
+    names = [one["output_key"] for one in run("outputs", "pair", "--json").data]
+    ran = run("outputs", "pair", f"{names[0]}x")
+    assert (ran.code, f"did you mean {names[0]}?" in ran.err) == (codes.NOT_FOUND, True)
+
+
+@pytest.mark.usefixtures("engine_at")
 def test_check_finds_what_is_gone_and_an_update_makes_it_again(run: Run, pair: Path, home: Path) -> None:
     run("deploy", "pair", "-t", pair)
     assert run("check", "pair").code == codes.OK

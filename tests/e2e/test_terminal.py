@@ -72,6 +72,20 @@ def test_delete_asks_and_takes_no_for_an_answer(home: Home) -> None:
     assert code == codes.OK
     assert "✓ chain DELETE_COMPLETE" in painted
 
+
+def test_delete_asks_once_for_several_stacks(home: Home) -> None:
+    for name in ("one", "two"):
+        home.run("deploy", name, "-t", EXAMPLES / "chain.yaml", "-p", "max_wait_secs=0")
+    code, painted = on_terminal(home, "delete", "one", "nothing", "two", answer=b"n\n")
+    assert code == codes.INTERRUPTED
+    assert "Delete 2 stacks (one, two) and their 10 resources?" in " ".join(painted.split())
+    assert home.ask("show", "one")["stack_status"] == "CREATE_COMPLETE"
+    code, painted = on_terminal(home, "delete", "one", "nothing", "two", answer=b"y\n")
+    assert code == codes.NOT_FOUND
+    assert "✓ one DELETE_COMPLETE" in painted
+    assert "✓ two DELETE_COMPLETE" in painted
+
+
 LAMP = """
 heat_template_version: 2018-08-31
 parameters:

@@ -116,3 +116,32 @@ def test_what_a_newer_operation_holds_back_is_not_let_loose_by_a_death(tmp_path:
         return await engine.store.read(lambda c: [tuple(row) for row in c.execute(query)])
 
     assert all(due is None for _, due in run(tmp_path, work))
+
+
+def test_counts_and_lines_of_a_frame_are_of_one_moment(tmp_path: Path) -> None:
+    async def work(engine: Embedded) -> None:
+        follower = engine.follow(await accepted(engine, 3))
+        assert sum((await follower.frame(10)).counts.values()) == 4
+        follower._count_at = float("inf")
+        assert await take(engine, "w", engine.clock.now() + 30) == 1
+        frame = await follower.frame(10)
+        assert frame.whole
+        assert frame.counts == {NodeState.PENDING: 3, NodeState.RUNNING: 1}
+
+    run(tmp_path, work)
+
+
+def test_a_big_stack_is_counted_with_what_it_shows(tmp_path: Path) -> None:
+    async def work(engine: Embedded) -> tuple[Frame, Frame, Frame]:
+        stack_id = await accepted(engine, 30)
+        follower = engine.follow(stack_id)
+        before = await follower.frame(10)
+        follower._count_at = float("inf")
+        assert await take(engine, "w", engine.clock.now() + 30) == 1
+        meanwhile = await follower.frame(10)
+        follower._count_at = 0.0
+        return before, meanwhile, await follower.frame(10)
+
+    for frame, running in zip(run(tmp_path, work), (0, 0, 1), strict=True):
+        assert frame.counts.get(NodeState.RUNNING, 0) == running
+        assert sum(line.state is NodeState.RUNNING for line in frame.lines) == running

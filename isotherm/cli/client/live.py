@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rich.console import RenderableType
+from rich.console import Console, RenderableType
+from rich.constrain import Constrain
 from rich.live import Live
-from rich.padding import Padding
 from rich.text import Text
 
 from isotherm.cli import codes
@@ -61,11 +61,14 @@ async def _draw_live(following: port.FollowerPort, printer: console_show.Printer
         while True:
             height = console.size.height - 1
             frame = await following.frame(max(height - live_view.FRAME_LINES, 3))
-            # Two free columns for the ^C that a terminal echoes: it would wrap the line and break the view.
-            drawn = Padding(drawing.draw(frame, height, home.last_warning()), (0, 2, 0, 0))
-            shown.update(drawn, refresh=True)
+            shown.update(narrowed(drawing.draw(frame, height, home.last_warning()), console), refresh=True)
             if frame.ended or await pace.pause():
                 return frame
+
+
+def narrowed(drawn: RenderableType, console: Console) -> RenderableType:
+    """Leave columns free, without blanks in them, for two ^C that a terminal echoes: they would break the view."""
+    return Constrain(drawn, max(console.size.width - 4, 1))
 
 
 async def _print_events(

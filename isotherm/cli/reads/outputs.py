@@ -28,8 +28,9 @@ def outputs(printer: console.Printer, name: str, output: str | None) -> None:
         return
     one = next((o for o in found if o["output_key"] == output), None)
     if one is None:
+        names = [o["output_key"] for o in found]
         raise errors.NotFound(f"Stack {name} has no output {output}.",
-                              hint=f"It has: {', '.join(o['output_key'] for o in found) or 'none'}.")
+                              hint=errors.meant(output, names) or f"It has: {', '.join(names) or 'none'}.")
     if printer.as_json:
         printer.json(one)
     elif "output_error" in one:

@@ -112,6 +112,8 @@ def _counts(frame: Frame, bar: Bar) -> Text:
 
 def _body(frame: Frame, lines: Sequence[ResourceLine], height_left: int) -> Iterator[RenderableType]:
     shown, left_out = _fitting(lines, height_left)
+    if not frame.whole:
+        left_out = max(sum(frame.counts.values()) - sum(line.visited for line in shown), left_out)
     if shown:
         yield Text("")
         yield _Lines(frame, shown, lines)

@@ -6,6 +6,7 @@ which are taken less often the longer they take."""
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -117,21 +118,20 @@ class StackFollower:
         self._clock = clock
         self.stack_id = stack_id
         self._times = _Times()
-        self._counts: dict[NodeState, int] = {}
+        # Of a big stack: the last picture that was counted. Lines and counts of a frame are of one moment.
+        self._counted: live.Picture | None = None
+        self._counts: Mapping[NodeState, int] = {}
         # By resource: the counts of the stack that is nested in it.
         self._inner: dict[str, tuple[int, int]] = {}
         self._count_at = 0.0
-        self._counted: tuple[object, ...] = ()
+        self._phase: tuple[object, ...] = ()
 
     async def frame(self, lines: int) -> Frame:
         """Return the stack of this moment, with at most so many lines."""
         now = self._clock.now()
-        picture = await self._store.read(lambda connection: live.picture(connection, self.stack_id, now, lines))
-        happened = await self._store.read(
-            lambda connection: events.newest(connection, self.stack_id, _EVENTS, self._times.last)
-        )
+        # One transaction, so that all parts of the frame are of one moment.
+        picture, happened = await self._store.read(lambda connection: self._read(connection, now, lines))
         self._times.take(happened, picture.stack["operation_id"])
-        await self._count(picture)
         operation = picture.operation
         return Frame(
             now, views.stack(picture.stack), OperationState(operation["state"]) if operation else OperationState.COMPLETE,
@@ -144,18 +144,29 @@ class StackFollower:
         """Return the next events after an id, at most a thousand; those of nested stacks down to `depth` too."""
         return await lists.events_after(self._store, lists.StackInTree(self.stack_id, ""), after, depth)
 
-    async def _count(self, picture: live.Picture) -> None:
-        phase = (picture.stack["generation"], picture.operation["state"] if picture.operation else 0)
+    def _read(
+        self, connection: Connection, now: float, lines: int
+    ) -> tuple[live.Picture, Sequence[lookups.Row]]:
+        picture = self._count(connection, live.picture(connection, self.stack_id, now, lines))
+        return picture, events.newest(connection, self.stack_id, _EVENTS, self._times.last)
+
+    def _count(self, connection: Connection, picture: live.Picture) -> live.Picture:
+        """Count the resources, and return the picture that the counts belong to."""
+        stack, operation = picture.stack, picture.operation
+        phase = (stack["generation"], stack["status"], operation["state"] if operation else 0)
         began = time.monotonic()
-        if began < self._count_at and phase == self._counted:
-            return
-        self._counted = phase
-        self._counts = await self._store.read(
-            lambda connection: lookups.counts(connection, self.stack_id, picture.stack["generation"])
-        )
-        self._inner = await self._store.read(lambda connection: _count_nested(connection, self.stack_id))
+        if began < self._count_at and phase == self._phase:
+            if picture.whole:
+                self._counts = _states(picture)
+            return picture if picture.whole or self._counted is None else self._counted
+        self._phase = phase
+        self._counts = _states(picture) if picture.whole else lookups.counts(
+            connection, self.stack_id, picture.stack["generation"])
+        self._inner = _count_nested(connection, self.stack_id)
+        self._counted = None if picture.whole else picture
         ended = time.monotonic()
         self._count_at = ended + (ended - began) / _COUNTING
+        return picture
 
     def _line(self, node: Mapping[str, Any], picture: live.Picture) -> ResourceLine:
         state, name = node["state"], node["name"]
@@ -169,6 +180,11 @@ class StackFollower:
             picture.waits_for.get(node["id"], ()), node["pending"] if state is NodeState.PENDING else 0,
             self._times.began.get(name), self._times.ended.get(name), None if unwanted else self._inner.get(name),
         )
+
+
+def _states(picture: live.Picture) -> Mapping[NodeState, int]:
+    """Count the nodes of the newest operation in a picture of the whole stack."""
+    return Counter(node["state"] for node in picture.nodes if node["generation"] == picture.stack["generation"])
 
 
 def _count_nested(connection: Connection, stack_id: str) -> dict[str, tuple[int, int]]:

@@ -45,8 +45,9 @@ class OutputService:
         views = await reader.output_views(stack, key, secrets=await self._secrets(stack))
         found = [one for one in views if one["output_key"] == key]
         if not found:
+            names = [one["output_key"] for one in await self.names(name_or_id)]
             raise errors.NotFound(f"Specified output key {key} not found.", kind="NotFound",
-                                  hint="`isotherm outputs STACK` shows what there is.")
+                                  hint=errors.meant(key, names) or "`isotherm outputs STACK` shows what there is.")
         return found[0]
 
     async def _secrets(self, stack: Row) -> Redactor | None:

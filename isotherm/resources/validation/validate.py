@@ -10,13 +10,12 @@ that do not exist yet are checked by their type only.
 from __future__ import annotations
 
 import contextlib
-import difflib
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from isotherm.errors import NotFound, Problem, UserError
+from isotherm.errors import NotFound, Problem, UserError, meant
 from isotherm.graph.graph import DependencyTaskGraph
 from isotherm.resources import attributes, implied_requirements, properties
 from isotherm.resources.catalog import heat_types
@@ -196,6 +195,9 @@ class _Validation:
             return True
         return attribute in one.attributes_schema or attribute == attributes.SHOW_ATTRIBUTE
 
+    def names(self, resource: str | None = None) -> Collection[str]:
+        return self._bound.definitions if resource is None else self._types[resource].attributes_schema
+
     # The steps.
 
     def _find_types(self) -> Iterator[Problem]:
@@ -222,8 +224,7 @@ class _Validation:
         self._types[name] = self._registry.resolve(type_name, self._environment, name, self._bound.files)
 
     def _meant(self, type_name: str) -> str:
-        close = difflib.get_close_matches(type_name, self._registry.types, 1)
-        return f"did you mean {close[0]}?" if close else ""
+        return meant(type_name, self._registry.types)
 
     def _doubled_names(self) -> Iterator[Problem]:
         doubled = [name for name in self._bound.template.parameters if name in self._bound.definitions]

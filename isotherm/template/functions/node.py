@@ -14,7 +14,7 @@ All three raise `Misuse`; the walk adds the path and turns it into a UserError.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, ClassVar, Protocol
 
 from isotherm import errors
@@ -25,10 +25,11 @@ from isotherm.template.limits import Budget
 class Misuse(Exception):
     """A function used wrongly; never leaves this package. `path` is collected from the inside out, on the way up."""
 
-    def __init__(self, message: str, kind: str = "StackValidationFailed") -> None:
+    def __init__(self, message: str, kind: str = "StackValidationFailed", hint: str = "") -> None:
         super().__init__(message)
         self.message = message
         self.kind = kind
+        self.hint = hint
         self.path: list[object] = []
 
     def located(self, *outer: object) -> str:
@@ -61,6 +62,9 @@ class Known(Protocol):
     def has_resource(self, name: object) -> bool: ...
 
     def has_attribute(self, resource: str, attribute: str) -> bool: ...
+
+    def names(self, resource: str | None = None) -> Collection[str]:
+        """Return the names of all resources, or of the attributes of one: those that a hint may name."""
 
 
 class Scope:
@@ -230,7 +234,7 @@ def children(value: Any) -> Iterator[tuple[object, Any]]:
 
 def user_error(misuse: Misuse, *outer: object) -> errors.UserError:
     """Return the error for users, with the path from `outer` down to the function."""
-    return errors.UserError(misuse.message, kind=misuse.kind, path=misuse.located(*outer))
+    return errors.UserError(misuse.message, kind=misuse.kind, path=misuse.located(*outer), hint=misuse.hint)
 
 
 def pair(function: Function, form: str) -> list[Any]:

@@ -13,8 +13,8 @@ from isotherm.template.functions.context import Reader
 from isotherm.template.functions.node import Function, Known, Live, Misuse, Scope, pair
 
 
-def incorrect(name: object) -> Misuse:
-    return Misuse(f'The specified reference "{name}" (in unknown) is incorrect.', "InvalidTemplateReference")
+def incorrect(name: object, hint: str = "") -> Misuse:
+    return Misuse(f'The specified reference "{name}" (in unknown) is incorrect.', "InvalidTemplateReference", hint)
 
 
 def select(value: Any, path: tuple[Any, ...]) -> Any:
@@ -87,9 +87,11 @@ class GetAttr(Function):
         if isinstance(resource, Live):
             return
         if not known.has_resource(resource):
-            raise incorrect(resource)
+            raise incorrect(resource, errors.meant(resource, known.names()))
         if isinstance(attribute, str) and not known.has_attribute(resource, attribute):
-            raise Misuse(f"The Referenced Attribute ({resource} {attribute}) is incorrect.")
+            names = known.names(resource)
+            raise Misuse(f"The Referenced Attribute ({resource} {attribute}) is incorrect.",
+                         hint=errors.meant(attribute, names) or f"attributes are: {', '.join(names) or 'none'}")
 
     def evaluate(self, args: Any, scope: Scope) -> Any:
         resource, attribute = args[0], args[1] if len(args) > 1 else None

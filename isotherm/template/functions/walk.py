@@ -115,7 +115,7 @@ def check(value: Any, known: Known) -> None:
             check(value.args, known)
             value.check(value.args, known)
         except Misuse as misuse:
-            outer = Misuse(str(misuse))
+            outer = Misuse(str(misuse), hint=misuse.hint)
             outer.path.append(value.name)
             raise outer from misuse
         return
@@ -135,6 +135,9 @@ class _NoReferences:
 
     def has_attribute(self, resource: str, attribute: str) -> bool:
         return True
+
+    def names(self, resource: str | None = None) -> tuple[str, ...]:
+        return ()
 
 
 _NO_REFERENCES = _NoReferences()

@@ -6,7 +6,7 @@ since a definition may name a resource that is defined below it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -216,7 +216,7 @@ class Binder:
                 self._check_uses(tree, (name, word))
             for other in definition.depends_on:
                 if other not in self.names:
-                    raise _incorrect(other, name)
+                    raise _incorrect(other, name, self.names)
         for definition in definitions.values():
             if definition.external_id is not None and definition.depends_on:
                 raise errors.UserError(f"Invalid dependency with external {definition.type} resource:"
@@ -227,7 +227,7 @@ class Binder:
             for other, attribute in function.uses():
                 uses.refuse_no_name(other, attribute)
                 if other not in self._enabled:
-                    raise _incorrect(other, node.path_text([*path, *inner]))
+                    raise _incorrect(other, node.path_text([*path, *inner]), self._enabled)
 
     def outputs(self, section: Any) -> dict[str, Output]:
         if not section:
@@ -278,9 +278,9 @@ def _unreadable(misuse: Misuse, path: tuple[str, ...]) -> errors.UserError:
     return node.user_error(misuse, *path)
 
 
-def _incorrect(name: object, place: str) -> errors.UserError:
+def _incorrect(name: object, place: str, names: Iterable[str]) -> errors.UserError:
     return errors.UserError(f'The specified reference "{name}" (in {place}) is incorrect.',
-                            kind="InvalidTemplateReference")
+                            kind="InvalidTemplateReference", hint=errors.meant(name, sorted(names)))
 
 
 def _output_error(path: tuple[str, str], message: str) -> errors.UserError:

@@ -128,6 +128,9 @@ class _NoResources:
     def has_attribute(self, resource: str, attribute: str) -> bool:
         return False
 
+    def names(self, resource: str | None = None) -> tuple[str, ...]:
+        return ()
+
 
 _NO_RESOURCES = _NoResources()
 

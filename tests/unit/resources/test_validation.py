@@ -253,3 +253,21 @@ resources: {{x: {{type: {TEST}, deletion_policy: {{get_param: p}}}}}}
                           files={"child.yaml": inside})
     assert caught.value.problems[0].message.startswith("Invalid deletion policy")
     assert SECRET not in repr(caught.value.problems) + str(caught.value)
+
+
+def hints(resources: dict[str, Any], **sections: Any) -> list[str]:
+    with pytest.raises(UserError) as caught:
+        check(resources, **sections)
+    return [problem.hint for problem in caught.value.problems]
+
+
+def test_a_hint_names_what_was_probably_meant() -> None:
+    other = {"other": {"type": TEST}}
+    assert hints(other | one(TEST, value={"get_attr": ["other", "oputput"]})) == ["did you mean output?"]
+    assert hints(other | one(TEST, value={"list_join": ["", [{"get_attr": ["other", "outptu"]}]]})) == [
+        "did you mean output?"]
+    assert hints(other | one(TEST, value={"get_attr": ["other", "nope"]}))[0].startswith("attributes are: output")
+    assert set(hints(other | one(TEST, value={"get_attr": ["othr", "output"]}))) == {"did you mean other?"}
+    assert hints(other | one(TEST, value={"get_resource": "oter"})) == ["did you mean other?"]
+    assert hints(other | {"r": {"type": TEST, "depends_on": "ohter"}}) == ["did you mean other?"]
+    assert hints(other, outputs={"o": {"value": {"get_attr": ["other", "outputt"]}}}) == ["did you mean output?"]

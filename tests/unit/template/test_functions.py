@@ -133,6 +133,9 @@ class _Types:
     def has_attribute(self, resource: str, attribute: str) -> bool:
         return attribute == "v"
 
+    def names(self, resource: str | None = None) -> tuple[str, ...]:
+        return ("other", "r") if resource is None else ("v",)
+
 
 @pytest.mark.parametrize(("snippet", "message"), [
     ({"get_attr": ["other", "bad"]}, ".get_attr: The Referenced Attribute (other bad) is incorrect."),
