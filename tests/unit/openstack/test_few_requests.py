@@ -188,9 +188,36 @@ def test_the_ports_of_the_replaced_server_are_taken_over_when_nova_refuses(
         one = resource(Server, site, image="i", flavor="f", networks=[{"port": "p"}])
         held = {"id": "p", "device_id": "old", "device_owner": "compute:nova"}
         site.answers["GET /ports?id"] = {"ports": [held]}
-        site.answers["GET /servers/old"] = {"server": {"tags": [one.resource_tag] if is_predecessor else []}}
+        one.data = {contract.REPLACED: "old" if is_predecessor else "another"}
         with pytest.raises(raised):
             await one.handle_create()
         assert ("DELETE /servers/old/os-interface/p" in site.made()) is is_predecessor
 
     asyncio.run(work())
+
+
+def test_a_new_server_under_the_name_of_a_moved_one_takes_nothing_from_it() -> None:
+    """The moved server has kept its object, and the new one has the same names of stack and resource."""
+    async def work() -> None:
+        site = Site({"POST /servers": 409})
+        moved = resource(Server, site, image="i", flavor="f", tags=["own"])
+        new = resource(Server, site, image="i", flavor="f", networks=[{"port": "p"}])
+        new.token = "other"
+        tags = moved.create_body()["tags"]
+        assert (new.name, new.stack_id) == (moved.name, moved.stack_id)
+        assert not set(tags) & set(new.create_body()["tags"])
+        site.answers["GET /servers/detail?tags"] = {"servers": [{"id": "1", "tags": tags}]}
+        assert await new.with_token() == []
+        assert [one["id"] for one in await moved.with_token()] == ["1"]
+        site.answers["GET /ports?id"] = {"ports": [{"id": "p", "device_id": "1", "device_owner": "compute:nova"}]}
+        with pytest.raises(faults.InUse):
+            await new.handle_create()
+        assert not any(one.startswith("DELETE") for one in site.made())
+
+    asyncio.run(work())
+
+
+def test_the_tag_of_older_versions_is_no_drift() -> None:
+    one = resource(Server, Site({}), image="i", flavor="f", tags=["own"])
+    found = {"tags": ["own", one.token_text, "isotherm-of-8c1f0c1a-53f7-4c36-a0f5-08dd0a9dbd53"]}
+    assert one.without_token(found)["tags"] == ["own"]

@@ -79,7 +79,7 @@ class Instance(Server):
             if not await attachments.is_attached(compute, server, volume):
                 for holder in attachments.servers_of(found):
                     # The server that this one replaces has it until then.
-                    if holder != server and await self._is_predecessor(holder):
+                    if holder != server and self._is_predecessor(holder):
                         return await _released(compute, holder, found)
                 if volume in asked:
                     raise attachments.attach_failed(server, volume)

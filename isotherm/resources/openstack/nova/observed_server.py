@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -24,7 +23,8 @@ STATES = States(
     failed=frozenset({"ERROR"}), gone=frozenset({"DELETED"}))
 # The longest name that Nova takes.
 _NAME_CHARS = 255
-_RESOURCES = uuid.UUID("8c1f0c1a-53f7-4c36-a0f5-08dd0a9dbd53")
+# Servers of older versions have a tag made of the names of stack and resource. It says nothing after a move.
+_OLD_TAG = "isotherm-of-"
 
 
 class ObservedServer(TableResource):
@@ -68,12 +68,7 @@ class ObservedServer(TableResource):
                 f'Code: {fault.get("code", "Unknown")}"')
 
     def wanted_tags(self) -> list[str]:
-        return [*(self.properties[names.TAGS] or ()), self.token_text, self.resource_tag]
-
-    @property
-    def resource_tag(self) -> str:
-        """The tag that servers of one resource have in common: a replacement and its predecessor."""
-        return f"isotherm-of-{uuid.uuid5(_RESOURCES, f'{self.stack_id}/{self.name}')}"
+        return [*(self.properties[names.TAGS] or ()), self.token_text]
 
     # Reality.
 
@@ -123,7 +118,7 @@ class ObservedServer(TableResource):
 
     def without_token(self, found: Found) -> Found:
         found = super().without_token(found)
-        return {**found, "tags": [one for one in found.get("tags", ()) if one != self.resource_tag]}
+        return {**found, "tags": [one for one in found.get("tags", ()) if not one.startswith(_OLD_TAG)]}
 
     # Attributes.
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from isotherm import errors
 from isotherm.resources import contract, signal_access
 from isotherm.resources.context import transports
-from isotherm.resources.openstack import faults, finders, rest
+from isotherm.resources.openstack import faults, finders
 from isotherm.resources.openstack.driver import Found
 from isotherm.resources.openstack.nova import base, server_changes, server_devices, server_images, server_networks
 from isotherm.resources.openstack.nova import server_names as names
@@ -32,8 +32,8 @@ class Server(ObservedServer):
 
     TYPE = "OS::Nova::Server"
     DESCRIPTION = "A virtual server: it boots from an image or a volume and is connected to networks."
-    traits = contract.Traits(poll=POLL, failed_is_observed=True,
-                             supports_snapshot_delete=True, shows_deployments=True)
+    traits = contract.Traits(poll=POLL, failed_is_observed=True, supports_snapshot_delete=True, shows_deployments=True,
+                             knows_replaced=True)
     translation_rules = RULES
     joint_constraints: ClassVar[Mapping[str, tuple[str, ...]]] = {"nova.image_of_flavor": (names.IMAGE, names.FLAVOR)}
     table = base.table(
@@ -102,9 +102,8 @@ class Server(ObservedServer):
         """Return the user data of the server."""
         return await ServerUserData(self).text()
 
-    async def _is_predecessor(self, server: str) -> bool:
-        answer = await self.service.find(f"/servers/{rest.part(server)}")
-        return answer is not None and self.resource_tag in answer["server"]["tags"]
+    def _is_predecessor(self, server: str) -> bool:
+        return server == self.data.get(contract.REPLACED)
 
     async def check_create_complete(self, progress: Any) -> bool | contract.Wait:
         answer = await super().check_create_complete(progress)

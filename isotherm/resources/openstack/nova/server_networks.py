@@ -6,7 +6,7 @@ repeated after a crash, and it repairs drift.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,13 +77,13 @@ class ServerNetworks:
 
     # The server that is replaced.
 
-    async def take_over(self, is_predecessor: Any) -> None:
+    async def take_over(self, is_predecessor: Callable[[str], bool]) -> None:
         """Detach ports and addresses that the entries need from the server that this one replaces.
 
         Raises NotBegun until they are free.
         """
         for port, holder in (await self._ports.holders(self.entries)).items():
-            if holder != self._server.physical_id and await is_predecessor(holder):
+            if holder != self._server.physical_id and is_predecessor(holder):
                 await self._detach(holder, port)
                 raise errors.NotBegun(f"waiting until server {holder} has released port {port}", _DETACH_S)
 
