@@ -18,6 +18,8 @@ from isotherm.template.parameters import constraints
 from isotherm.template.parameters.constraints import CustomConstraints, Kind
 
 LABEL = "Property error"
+# The messages beside these hints are Heat's, which shows Python's words.
+_INTEGER, _NUMBER = "a whole number is needed, such as 5", "a number is needed, such as 5 or 0.5"
 
 
 class Invalid(ValueError):
@@ -60,16 +62,16 @@ def _to_integer(value: Any) -> int:
     try:
         return int(value)
     except (TypeError, OverflowError) as exc:
-        raise Invalid(str(exc)) from exc
+        raise Invalid(str(exc), hint=_INTEGER) from exc
     except ValueError as exc:
-        raise Invalid(f"Value '{value}' is not an integer") from exc
+        raise Invalid(f"Value '{value}' is not an integer", hint=_INTEGER) from exc
 
 
 def _to_number(value: Any) -> Any:
     try:
         return constraints.to_number(value)
     except (TypeError, ValueError) as exc:
-        raise Invalid(str(exc)) from exc
+        raise Invalid(str(exc), hint=_NUMBER) from exc
 
 
 def _to_boolean(value: Any) -> bool:

@@ -60,7 +60,7 @@ def test_what_was_deleted_stays_in_the_picture() -> None:
     first, second = line(1, "a", NodeState.RUNNING), line(2, "b", NodeState.PENDING, waits_for=["a"], waits_for_count=1)
     drawn(frame(first, second), into=remembering)
     shown = drawn(frame(replace(second, state=NodeState.RUNNING)), into=remembering)
-    assert [" ".join(text.split())[:12] for text in shown[4:]] == ["✓ a deleted ", "└─ ● b start"]
+    assert [" ".join(text.split())[:12] for text in shown[4:]] == ["✓ a deleted", "└─ ● b start"]
 
 
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (40, 12), (20, 8)])
@@ -131,3 +131,11 @@ def test_resources_that_a_frame_leaves_out_are_counted() -> None:
     counts = {NodeState.RUNNING: 1, NodeState.PENDING: 999}
     shown = drawn(frame(line(1, "a", NodeState.RUNNING), whole=False, counts=counts))
     assert shown[-1] == "  and 999 others"
+
+
+def test_a_deletion_that_no_frame_showed_has_no_time() -> None:
+    remembering = live_view.LiveView()
+    first, second = line(1, "a", NodeState.RUNNING), replace(line(2, "b", NodeState.RUNNING), action=Action.DELETE)
+    drawn(frame(first, second), into=remembering)
+    shown = drawn(frame(), into=remembering)
+    assert [" ".join(text.split()) for text in shown[-2:]] == ["✓ a deleted", "✓ b deleted 3.5 s"]

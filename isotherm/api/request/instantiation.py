@@ -63,7 +63,7 @@ class Instantiation:
         given = self._data.get("disable_rollback")
         return None if given is None else queries.boolean("disable_rollback", given, "ValueError")
 
-    def converge(self) -> bool:
+    def _converge(self) -> bool:
         """Return whether the update observes reality before it decides."""
         return queries.boolean("converge", self._data.get("converge", False), "ValueError")
 
@@ -228,7 +228,7 @@ class Instantiation:
         tags = self.tags()
         return Patch(template, files, env, self.clear_parameters() if existing else (), existing,
                      strict=strict, disable_rollback=self.disable_rollback(), timeout_s=self.timeout_s(),
-                     tags=[] if tags is None and not existing else tags, converge=self.converge(), moved=self._moved(),
+                     tags=[] if tags is None and not existing else tags, converge=self._converge(), moved=self._moved(),
                      target=self._chosen("target"), exclude=self._chosen("exclude"))
 
     @contextmanager

@@ -70,7 +70,9 @@ class LiveView:
         present = {line.id: self._with_known_parent(line) for line in frame.lines}
         for id_, line in self._seen.items():
             if id_ not in present:
+                # A deletion that no frame showed has no known beginning: that of the line is of an earlier operation.
                 present[id_] = replace(line, state=NodeState.DONE, action=Action.DELETE, touched=True, waits_for_count=0,
+                                       began_at=line.began_at if line.action is Action.DELETE else None,
                                        ended_at=line.ended_at or frame.at, reason="")
         self._seen = dict(sorted(present.items()))
         return list(self._seen.values())

@@ -30,7 +30,7 @@ from isotherm.template.text import document
 
 
 class AskedProtection(msgspec.Struct):
-    """What a user asked to protect an object from. The user who adopts it asks for it now."""
+    """The protection that a user asked for. The user who adopts the object asks for it now."""
 
     protect: list[str] = []
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
-from isotherm.errors import Problem, UserError
+from isotherm.errors import Problem, UserError, meant
 from isotherm.template.environment import Environment
 from isotherm.template.parameters import constraints
 from isotherm.template.parameters.parse import parse_schemata
@@ -114,7 +114,7 @@ def check(schemata: Mapping[str, ParameterSchema], environment: Environment, *, 
         if name not in schemata:
             known = ", ".join(schemata) or "none"
             yield Problem(f"The Parameter ({name}) was not defined in template.", kind="UnknownUserParameter",
-                          hint=f"parameters of the template: {known}")
+                          hint=meant(name, schemata) or f"parameters of the template: {known}")
     for schema in schemata.values():
         problem = _problem_of(schema, environment, require_all, custom if check_values else None, check_values)
         if problem is not None:

@@ -86,8 +86,16 @@ class ParameterSchema:
             self.validate_value(value, custom)
         except (ValueError, TypeError) as exc:
             what = self._masked_problem(value, custom) if self.hidden else exc
-            return Problem(f"Parameter '{self.name}' is invalid: {what}")
+            return Problem(f"Parameter '{self.name}' is invalid: {what}", hint=self._type_hint(value))
         return None
+
+    def _type_hint(self, value: Any) -> str:
+        """Return a hint at the type if the value is not of it: Heat's message may show Python's words."""
+        try:
+            self.convert(value)
+        except (ValueError, TypeError):
+            return f"a value of type {self.type_name} is needed"
+        return ""
 
     def _masked_problem(self, value: Any, custom: CustomConstraints | None) -> str:
         """Return the problem of a hidden value, without quoting the value."""

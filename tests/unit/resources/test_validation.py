@@ -271,3 +271,19 @@ def test_a_hint_names_what_was_probably_meant() -> None:
     assert hints(other | one(TEST, value={"get_resource": "oter"})) == ["did you mean other?"]
     assert hints(other | {"r": {"type": TEST, "depends_on": "ohter"}}) == ["did you mean other?"]
     assert hints(other, outputs={"o": {"value": {"get_attr": ["other", "outputt"]}}}) == ["did you mean output?"]
+
+
+def test_a_wrong_number_has_a_hint_in_plain_words() -> None:
+    assert hints(one(TEST, wait_secs="x")) == ["a number is needed, such as 5 or 0.5"]
+    assert hints(one(STRING, length="x")) == ["a whole number is needed, such as 5"]
+    assert hints(one(STRING, length={"a": 1})) == ["a whole number is needed, such as 5"]
+
+
+def test_a_wrong_parameter_has_a_hint() -> None:
+    parameters = {"size": {"type": "number", "default": 1}}
+    resources = one(TEST, wait_secs={"get_param": "size"})
+    for given, hint in (({"size": "x"}, "a value of type number is needed"), ({"sise": 1}, "did you mean size?"),
+                        ({"zzz": 1}, "parameters of the template: size")):
+        with pytest.raises(UserError) as caught:
+            check(resources, {"parameters": given}, parameters=parameters)
+        assert caught.value.problems[0].hint == hint
