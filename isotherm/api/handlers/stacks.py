@@ -12,7 +12,7 @@ from isotherm.api.http.links import link
 from isotherm.api.request import plan_tokens, stack_views
 from isotherm.api.request.call import Call
 from isotherm.api.request.instantiation import PLAN_TOKEN, Instantiation
-from isotherm.api.request.plan_tokens import Target
+from isotherm.api.request.plan_tokens import PlannedStack
 from isotherm.engine.orchestrator import Patch, Request
 
 
@@ -99,7 +99,7 @@ async def _updated(call: Call, wanted: Patch, body: Instantiation) -> Response:
     stack, generation, token = await call.stack(), call.seen_generation(), body.plan_token()
     with body.as_heat_errors():
         if token:
-            target = Target(stack["stack_name"], stack["id"], stack["generation"])
+            target = PlannedStack(stack["stack_name"], stack["id"], stack["generation"])
             planned = await plan_tokens.check(call, token, target, wanted)
             generation = planned if generation is None else generation
         async with call.delegated(stack["id"]) as orchestrator:
@@ -111,7 +111,7 @@ async def _planned(call: Call, name: str, body: Instantiation) -> Request:
     """Return the request of a create. Refuse it if it is bound to a plan that does not hold any more."""
     token, request = body.plan_token(), await body.request()
     if token:
-        await plan_tokens.check(call, token, Target(name), request)
+        await plan_tokens.check(call, token, PlannedStack(name), request)
     return request
 
 

@@ -10,7 +10,7 @@ from isotherm.api.handlers import stacks
 from isotherm.api.http import faults, queries, responses
 from isotherm.api.request import plan_tokens
 from isotherm.api.request.call import Call
-from isotherm.api.request.plan_tokens import Target
+from isotherm.api.request.plan_tokens import PlannedStack
 from isotherm.engine.orchestrator import PastInput
 
 # Resources that one request repairs by name.
@@ -25,7 +25,8 @@ async def create(call: Call) -> Response:
         request = await asked.request()
         found = await call.orchestrator.plans.plan(name, request)
     # A plan of a name that is taken is one of an update.
-    return responses.json({"plan": found if found["generation"] else plan_tokens.add(call, Target(name), request, found)})
+    is_new = not found["generation"]
+    return responses.json({"plan": plan_tokens.add(call, PlannedStack(name), request, found) if is_new else found})
 
 
 async def update(call: Call) -> Response:
@@ -39,7 +40,7 @@ async def update(call: Call) -> Response:
     stack = await call.stack()
     with asked.as_heat_errors():
         found = await call.orchestrator.plans.plan(stack["id"], wanted)
-    target = Target(stack["stack_name"], stack["id"])
+    target = PlannedStack(stack["stack_name"], stack["id"])
     return responses.json({"plan": plan_tokens.add(call, target, wanted, found)})
 
 

@@ -27,7 +27,7 @@ _PLACE = "plan token"
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class PlannedStack:
     """The stack that a request is about. A stack that is to be created has no id, and generation 0."""
 
     name: str
@@ -52,7 +52,7 @@ class _Content(msgspec.Struct, array_like=True):
     mark: PlanMark
 
 
-def add(call: Call, target: Target, change: Request | Patch, plan: Mapping[str, Any]) -> dict[str, Any]:
+def add(call: Call, target: PlannedStack, change: Request | Patch, plan: Mapping[str, Any]) -> dict[str, Any]:
     """Return a plan with its token, and the time until which the token is valid."""
     expires = int(time.time()) + LIFETIME_S
     content = _Content(call.project, _user(call.caller), target.word, plan_marks.digest(change), expires, PlanMark.of(plan))
@@ -60,7 +60,7 @@ def add(call: Call, target: Target, change: Request | Patch, plan: Mapping[str, 
     return {**plan, "token": token, "token_expires": float(expires)}
 
 
-async def check(call: Call, token: str, target: Target, change: Request | Patch) -> int:
+async def check(call: Call, token: str, target: PlannedStack, change: Request | Patch) -> int:
     """Return the generation that a token is for.
 
     Raises UserError for a token that is not for this request, and Conflict if the plan does not hold any more.
