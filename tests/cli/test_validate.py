@@ -109,3 +109,12 @@ def test_a_broken_environment_is_told_with_its_own_place(run: Run, tmp_path: Pat
     ran = run("validate", SITE, "-e", file)
     assert ran.code == 1
     assert f"{file}:3:3: error: " in ran.err
+
+
+def test_event_sinks_are_said_not_to_be_served(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "sinks.yaml"
+    file.write_text("parameters: {environment: test}\nevent_sinks: [{type: zaqar-queue, target: q, ttl: 60}]\n")
+    ran = run("validate", SITE, "-e", file, "--json")
+    assert (ran.code, ran.data["valid"]) == (0, True)
+    assert "note: " in ran.err
+    assert "nothing is delivered to them: Isotherm does not speak to Zaqar." in " ".join(ran.err.split())

@@ -25,6 +25,8 @@ from isotherm.template.text import document, locate
 STDIN = "-"
 #: The prefix of variables that give values of parameters.
 VARIABLE = "ISOTHERM_VAR_"
+_NO_SINKS = ("event_sinks are kept with the stack, and nothing is delivered to them: Isotherm does not speak to Zaqar. "
+             "Webhooks and a broker are options of the service (docs/notifications.md).")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,10 @@ def _environment(printer: console.Printer, name: str, collection: files.Collecti
     found = document.load(text, source=name)
     with located(found):
         collection.add_environment(found, places.folder(place))
-        return environment.load(found.data)
+        loaded = environment.load(found.data)
+    if loaded.event_sinks:
+        printer.err.print(console.text(f"note: {name}: {_NO_SINKS}", "yellow"))
+    return loaded
 
 
 def _decoded(raw: bytes, name: str) -> str:
