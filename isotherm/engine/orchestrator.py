@@ -24,6 +24,7 @@ from isotherm.engine.overview.timelines import TimelineService
 from isotherm.engine.ownership.export import Abandoned, ExportService
 from isotherm.engine.ownership.forget import ForgetService
 from isotherm.engine.ownership.imports import ImportService
+from isotherm.engine.ownership.moves import MoveService
 from isotherm.engine.ownership.protection import ProtectionService
 from isotherm.engine.preview.previews import PreviewService
 from isotherm.engine.queries.events import EventService
@@ -49,6 +50,7 @@ class Orchestrator:
         self.snapshots = SnapshotService(ports, requester)
         self.exports = ExportService(ports, requester)
         self.imports = ImportService(ports, requester)
+        self.moves = MoveService(ports, requester)
         self.software = SoftwareService(ports, requester)
         self.drift = DriftService(ports, requester)
         self.history = HistoryService(ports, requester)

@@ -194,6 +194,9 @@ class ResourceState:
     begun_at: float = 0.0
     # Whether the deletion policy is `snapshot`: `handle_delete` makes a copy of the object first, which stays.
     snapshot_on_delete: bool = False
+    # The id of the stack in which the object was made, if a move has taken it to another one: `stack_name` is the name of
+    # that stack then, because names of objects are made of it.
+    made_in_id: str = ""
 
 
 def physical_name(stack_name: str, name: str, token: str) -> str:
@@ -234,6 +237,7 @@ class Resource:
         self.external = state.external
         self.begun_at = state.begun_at
         self.snapshot_on_delete = state.snapshot_on_delete
+        self.made_in_id = state.made_in_id or state.stack_id
         self.context = context
 
     @property
@@ -385,6 +389,12 @@ class Resource:
         """Return the names of resources of the same stack that have to be there first although no property refers to
         them. `properties` are unresolved: see `neighbours`. The answer depends on the template alone."""
         return ()
+
+    @classmethod
+    def bound_to_stack(cls, properties: Mapping[str, Any]) -> str:
+        """Return why a resource with these (typed) properties cannot move to another stack; empty if it can."""
+        takes_signals = cls.handle_signal.__func__ is not Resource.handle_signal.__func__  # type: ignore[attr-defined]  # bound
+        return "it takes signals, at URLs that name its stack" if takes_signals else ""
 
     def needs_replace(self, before: Mapping[str, Any], after: Mapping[str, Any],
                       changed: Mapping[str, Any]) -> str | None:

@@ -237,6 +237,8 @@ class Version(msgspec.Struct, gc=False):
     made_as: str | None = None
     # When the intent of its latest creation was stored; 0.0 if that is not known. It outlives the intent.
     begun_at: float = 0.0
+    # The stack in which it was made, as name/id, if a move has taken it to another one.
+    made_in: str | None = None
 
 
 class Input(msgspec.Struct, frozen=True, gc=False):

@@ -25,7 +25,7 @@ _VERSION_COLUMNS = [
     _VERSION.deletion_policy, _VERSION.external, _VERSION.operation_id, _VERSION.intent, _VERSION.suspended,
     sa.and_(_VERSION.superseded == sa.false(), _VERSION.replaced_by.is_not(None)),
     sa.or_(_VERSION.protection == int(Protection.UPDATE), _VERSION.template_protection == int(Protection.UPDATE)),
-    _VERSION.made_as, _VERSION.begun_at,
+    _VERSION.made_as, _VERSION.begun_at, _VERSION.made_in,
 ]
 _SELECT_VERSIONS = sa.select(*_VERSION_COLUMNS).where(among(_VERSION.id))
 

@@ -249,7 +249,7 @@ class UpdateDecider:
             documents.encode(intent.requires), None if never_made or old is None else old.id, False,
             DeletionPolicy.RETAIN if external is not None else _deletion_policy(wanted.definition), external is not None,
             claim.operation.id, documents.encode(intent), made_as=old.made_as if never_made and old else None,
-            begun_at=self._now(),
+            begun_at=self._now(), made_in=old.made_in if never_made and old else None,
         )
         said = protection.of_metadata(wanted.definition.metadata)
         return Begin(Beginning(claim, version, not never_made, event(claim, version), protection=said), intent, target)

@@ -199,6 +199,10 @@ class WaitCondition(contract.RowOnly):
         "data": AttributeSchema("The data of all signals, by their id, as JSON text.", STRING, CACHE_NONE),
     }
 
+    @classmethod
+    def bound_to_stack(cls, properties: Mapping[str, Any]) -> str:
+        return "it waits for signals of a resource of its stack"
+
     async def handle_create(self) -> object:
         await self._handle()
         self.physical_id = self.physical_name

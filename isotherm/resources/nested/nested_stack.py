@@ -58,6 +58,10 @@ class StackResource(contract.Resource):
         """Return a problem of the nested stack with the path seen from the outer stack."""
         return located_inside(problem, f"{around}<{cls.inside}>")
 
+    @classmethod
+    def bound_to_stack(cls, properties: Mapping[str, Any]) -> str:
+        return "its object is a stack"
+
     def child(self) -> contract.Child:
         """Return the wanted nested stack, from `self.properties`."""
         raise NotImplementedError

@@ -45,6 +45,16 @@ def undo(connection: sa.Connection, stack_id: str, after: int) -> None:
     connection.execute(sa.delete(t.moves).where(since))
 
 
+def forget(connection: sa.Connection, stack_id: str, name: str) -> None:
+    """Forget the moves of a resource that leaves the stack: no rollback gives its names to another one."""
+    found = sa.select(_MOVE.generation, _MOVE.old, _MOVE.new).where(_MOVE.stack_id == stack_id)
+    for generation, old, new in connection.execute(found.order_by(_MOVE.generation.desc())).all():
+        if new == name:
+            connection.execute(sa.delete(t.moves).where(
+                _MOVE.stack_id == stack_id, _MOVE.generation == generation, _MOVE.old == old))
+            name = old
+
+
 def generation_at(connection: sa.Connection, stack_id: str, then: float) -> int:
     """Return the generation of the last moves until a time, 0 if there were none."""
     last = sa.select(sa.func.max(_MOVE.generation)).where(_MOVE.stack_id == stack_id, _MOVE.created_at <= then)

@@ -451,6 +451,16 @@ def lock_idle(connection: sa.Connection, node_id: int, version_id: int) -> bool:
     return bool(idle.rowcount)
 
 
+@_transition(from_=(DONE,), to=(DONE,), keeps=("I2", "I5"), part=Part.ADMIN)
+def hand_over(connection: sa.Connection, write: NodeWrite, stack_id: str, generation: int) -> None:
+    """Give an idle node to another stack, with the definition that it has there."""
+    definition = sealing.of(connection).seal(write.definition, "definition", write.id, stack_id)
+    connection.execute(
+        sa.update(t.nodes).where(_NODE.id == write.id)
+        .values(stack_id=stack_id, name=write.name, definition=definition, digest=write.digest, generation=generation,
+                fence=_NODE.fence + 1, **_IDLE))
+
+
 _IDLE = {"pending": 0, "outdated": False, "awaits_cleanup": False, "worker": None, "lease_until": None, "due": None,
          "awaits": None, "reason": None}
 _MIGRATE = bulk.Bulk(

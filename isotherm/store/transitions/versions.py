@@ -205,6 +205,27 @@ def rename(connection: sa.Connection, stack_id: str, names: Mapping[str, str]) -
     connection.execute(theirs.values(name=sa.case(names, value=_VERSION.name)), rows.ids(names))
 
 
+@_transition(keeps=("I1", "I17"), part=Part.ADMIN)
+def hand_over(connection: sa.Connection, version: Version, operation_id: str, home: str) -> None:
+    """Write a version that another stack takes over: its new stack, name and digest, and its texts sealed for that stack.
+
+    `home` is the stack that it leaves. The name and the stack that it was made under are kept.
+    """
+    seal, stack_id = sealing.of(connection).seal, version.stack_id
+    texts = {name: seal(getattr(version, name), name, version.id, stack_id) for name in rows.SEALED}
+    connection.execute(
+        sa.update(t.resources).where(_VERSION.id == version.id)
+        .values(stack_id=stack_id, name=version.name, digest=version.digest, operation_id=operation_id, requires="[]",
+                replaces=None, replaced_by=None, made_as=sa.func.coalesce(_VERSION.made_as, _VERSION.name),
+                made_in=sa.func.coalesce(_VERSION.made_in, home), **texts))
+
+
+@_transition(keeps=("I2",), part=Part.ADMIN)
+def restate(connection: sa.Connection, version_id: int, digest: str) -> None:
+    """Write the digest of another definition that amounts to what was applied."""
+    connection.execute(sa.update(t.resources).where(_VERSION.id == version_id).values(digest=digest))
+
+
 # Stopping an operation.
 
 _UNKNOWN: Mapping[str, Any] = {"status": Status.FAILED, "intent": None, "digest": None}

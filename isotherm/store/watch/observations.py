@@ -17,7 +17,7 @@ from isotherm.store import rows
 from isotherm.store import tables as t
 from isotherm.store.database import sealing
 from isotherm.store.database.bulk import Bulk, insert
-from isotherm.store.records import Observation
+from isotherm.store.records import Observation, Version
 
 _SEEN, _VERSION = t.observations.c, t.resources.c
 _COLUMNS = (_SEEN.resource_id, _SEEN.stack_id, _SEEN.seen_at, _SEEN.result, _SEEN.reason, _SEEN.live, _SEEN.drift,
@@ -81,6 +81,18 @@ def put_right(connection: sa.Connection, resource_ids: Collection[int], now: flo
     """Mark repaired resources as in sync: their earlier observations are out of date."""
     if resource_ids:
         connection.execute(_PUT_RIGHT, {**rows.ids(resource_ids), "o_now": now})
+
+
+def hand_over(connection: sa.Connection, before: Version, after: Version) -> None:
+    """Give the observation of a version to another stack, in which its definition has another digest."""
+    found = connection.execute(_BEFORE, rows.ids([before.id])).one_or_none()
+    if found is None or found[3] is None:
+        return
+    box = sealing.of(connection)
+    seen = _observation(found[3:], box)
+    seen = replace(seen, stack_id=after.stack_id, digest=after.digest if seen.digest == before.digest else seen.digest)
+    values = dict(zip(_NAMES, _row(seen, box), strict=True))
+    connection.execute(sa.update(t.observations).where(_SEEN.resource_id == before.id).values(values))
 
 
 def forget(connection: sa.Connection, resource_ids: Collection[int]) -> None:

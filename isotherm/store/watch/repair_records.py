@@ -61,6 +61,13 @@ def rename(connection: sa.Connection, stack_id: str, names: Mapping[str, str]) -
                                  *(msgspec.structs.replace(one, name=names[one.name]) for one in found)])
 
 
+def hand_over(connection: sa.Connection, from_: tuple[str, str], to: tuple[str, str]) -> None:
+    """Give the record of a resource to another stack, each given as stack and name."""
+    kept = of_stack(connection, from_[0]).get(from_[1])
+    write(connection, from_[0], [Repair(from_[1])])
+    write(connection, to[0], [Repair(to[1]) if kept is None else msgspec.structs.replace(kept, name=to[1])])
+
+
 def reset(connection: sa.Connection, stack_ids: Collection[str], name: str | None = None) -> None:
     """Allow repairs again after they were given up: of one resource, or of all resources of the stacks.
 

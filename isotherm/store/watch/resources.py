@@ -47,6 +47,8 @@ class WatchedResource(msgspec.Struct, frozen=True, gc=False):
     updated_at: float | None = None
     # The name under which the version was made, if a move has given it another.
     made_as: str | None = None
+    # The stack in which it was made, as name/id, if a move has taken it to another one.
+    made_in: str | None = None
 
     @property
     def is_compared(self) -> bool:
@@ -62,7 +64,7 @@ _TARGETS = (
     sa.select(_VERSION.id, _VERSION.stack_id, _VERSION.name, _VERSION.type, _VERSION.implementation, _VERSION.token,
               _VERSION.physical_id, _VERSION.properties, _VERSION.metadata, _VERSION.data, _VERSION.requires,
               _VERSION.external, _VERSION.digest, _SEEN.seen_at, _SEEN.result, _SEEN.live, _SEEN.drift, _SEEN.digest,
-              _VERSION.updated_at, _VERSION.made_as)
+              _VERSION.updated_at, _VERSION.made_as, _VERSION.made_in)
     .select_from(t.nodes)
     .join(t.resources, _VERSION.id == _NODE.resource_id)
     .outerjoin(t.observations, _SEEN.resource_id == _VERSION.id)
@@ -91,12 +93,12 @@ def _targets(connection: sa.Connection, found: Any) -> list[WatchedResource]:
 
 def _target(row: Any, opened: Any) -> WatchedResource:
     (id_, stack_id, name, type_, implementation, token, physical_id, properties, metadata, data, requires, external,
-     digest, seen_at, result, live, drift, seen_digest, updated_at, made_as) = row
+     digest, seen_at, result, live, drift, seen_digest, updated_at, made_as, made_in) = row
     return WatchedResource(
         id_, stack_id, name, type_, implementation, token, physical_id, opened(properties, "properties", id_, stack_id),
         opened(metadata, "metadata", id_, stack_id), opened(data, "data", id_, stack_id), requires, bool(external), digest,
         seen_at, result, opened(live, "live", id_, stack_id), opened(drift, "drift", id_, stack_id), seen_digest,
-        updated_at, made_as)
+        updated_at, made_as, made_in)
 
 
 _SAME = (

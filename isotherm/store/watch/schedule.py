@@ -230,6 +230,13 @@ def rename(connection: sa.Connection, stack_id: str, names: Mapping[str, str]) -
         connection.execute(mine.values(overrides=msgspec.json.encode(kept).decode()))
 
 
+def hand_over(connection: sa.Connection, from_: tuple[str, str], to: tuple[str, str], now: float) -> None:
+    """Give the policy of a resource to another stack, each given as stack and name. Leases of observers on both end."""
+    policy = one(connection, from_[0], now).overrides.get(from_[1])
+    for (stack_id, name), kept in ((from_, None), (to, policy)):
+        override(connection, stack_id, name, None if kept is None else DriftPolicy(kept), now)
+
+
 def set_project(connection: sa.Connection, project: str, mode: WatchMode, now: float) -> None:
     connection.execute(sa.delete(t.watch_projects).where(t.watch_projects.c.project == project))
     if mode is not WatchMode.ACTIVE:

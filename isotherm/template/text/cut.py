@@ -16,16 +16,16 @@ def without(text: str, section: str, name: str) -> str | None:
     names = list(entries)
     later = names[names.index(name) + 1:]
     follower = whole.mark((section, later[0])) if later else None
-    end = _end(lines, start.line, start.column) if follower is None else follower.line - 1
+    end = end_of_entry(lines, start.line, start.column) if follower is None else follower.line - 1
     # A comment directly above the next entry belongs to that entry.
     while end > start.line and follower is not None and lines[end - 1].lstrip().startswith("#"):
         end -= 1
     rest = "".join((*lines[:start.line - 1], *lines[end:]))
     wanted = {**whole.data, section: {key: one for key, one in entries.items() if key != name}}
-    return rest if _reads_as(rest, wanted) else None
+    return rest if reads_as(rest, wanted) else None
 
 
-def _end(lines: list[str], line: int, column: int) -> int:
+def end_of_entry(lines: list[str], line: int, column: int) -> int:
     """Return the number of lines up to the end of the entry that begins at this position."""
     for number in range(line, len(lines)):
         words = lines[number].strip()
@@ -34,7 +34,8 @@ def _end(lines: list[str], line: int, column: int) -> int:
     return len(lines)
 
 
-def _reads_as(text: str, wanted: object) -> bool:
+def reads_as(text: str, wanted: object) -> bool:
+    """Return whether the text is a document with this content."""
     try:
         return bool(document.load(text).data == wanted)
     except Exception:  # noqa: BLE001 - the text that was cut is no document any more

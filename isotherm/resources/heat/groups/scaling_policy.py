@@ -41,6 +41,10 @@ class ScalingPolicy(contract.RowOnly):
         if properties[MIN_STEP] is not None and properties[KIND] != PERCENT:
             yield f"{MIN_STEP} property should only be specified for {KIND} with value {PERCENT}."
 
+    @classmethod
+    def bound_to_stack(cls, properties: Mapping[str, Any]) -> str:
+        return "it takes signals, at URLs that name its stack"
+
     async def handle_create(self) -> object:
         self.physical_id = self.physical_name
         signal_access.admit(self)

@@ -43,6 +43,10 @@ class DeployedServer(contract.RowOnly):
             "What the agent on the server has to know to learn what to apply.", MAP, CACHE_NONE, Support(version="9.0.0")),
     }
 
+    @classmethod
+    def bound_to_stack(cls, properties: Mapping[str, Any]) -> str:
+        return "its server reads its metadata at a URL that names its stack"
+
     async def handle_create(self) -> object:
         await self._prepare()
         await self._publish()

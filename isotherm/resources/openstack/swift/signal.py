@@ -44,6 +44,10 @@ class SwiftSignal(contract.RowOnly):
         "data": AttributeSchema("The data of all signals, by their id, as JSON text.", STRING),
     }
 
+    @classmethod
+    def bound_to_stack(cls, properties: Mapping[str, Any]) -> str:
+        return "it waits for signals of a resource of its stack"
+
     @property
     def _account(self) -> Account:
         return Account.of(self.context.cloud)

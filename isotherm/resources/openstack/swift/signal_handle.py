@@ -27,6 +27,10 @@ class SwiftSignalHandle(contract.Resource):
         "curl_cli": AttributeSchema("The beginning of a command that sends a signal with curl.", STRING, CACHE_NONE),
     }
 
+    @classmethod
+    def bound_to_stack(cls, properties: Mapping[str, Any]) -> str:
+        return "its object is in the container of its stack"
+
     @property
     def _account(self) -> Account:
         return Account.of(self.context.cloud)
