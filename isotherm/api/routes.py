@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from starlette.responses import Response
 
-from isotherm.api.extensions import protection
+from isotherm.api.extensions import moves, protection
 from isotherm.api.handlers import (
     actions,
     drift,
@@ -98,6 +98,7 @@ _PROTECTION = [
     Route("DELETE", RESOURCE + "/protection", protection.unprotect_resource, "protection:lift"),
     Route("POST", STACK + "/forget", protection.forget_stack, "stacks:forget"),
     Route("POST", RESOURCE + "/forget", protection.forget_resource, "resource:forget"),
+    Route("POST", RESOURCE + "/move", moves.move, "resource:move"),
 ]
 
 # Not in Heat's API either: docs/page-api.md.

@@ -52,6 +52,7 @@ COMMANDS = {
     "protect": ("isotherm.cli.ownership.protection:protect", "Protect a stack from delete, or a resource from any change."),
     "unprotect": ("isotherm.cli.ownership.protection:unprotect", "Lift the protection of a stack or a resource."),
     "forget": ("isotherm.cli.ownership.protection:forget", "Remove a resource or a stack, and leave its objects in place."),
+    "move": ("isotherm.cli.ownership.moves:move", "Move a resource to another stack, without touching its object."),
     "export": ("isotherm.cli.stacks.export:export", "Print the export document of a stack."),
     "abandon": ("isotherm.cli.stacks.export:abandon", "Remove a stack but leave its resources in place."),
     "adopt": ("isotherm.cli.stacks.export:adopt", "Create a stack from existing resources."),

@@ -74,3 +74,37 @@ def test_a_move_in_an_update(shared: Api) -> None:
     assert shared.put(path, {**body, "moved": ["a"]}).status_code == 400
     assert fault(shared.put(path, body))[0] == 400, "the resource has moved already"
     assert shared.post("/stacks", {"stack_name": "new", **body}).status_code == 400
+
+
+def test_a_resource_moves_to_another_stack(shared: Api) -> None:
+    path = shared.create("gives", {"a": resource("1"), "other": resource("2")})
+    target = shared.create("takes", {"own": resource("3")})
+    before = ids(shared, path)
+    body: dict[str, Any] = {"stack": "takes", "resource": "b"}
+    assert shared.ask("POST", f"{path}/resources/a/move", body, headers={"If-Match": '"7"'}).status_code == 409
+    answer = shared.post(f"{path}/resources/a/move", body)
+    assert answer.status_code == 200
+    assert answer.json()["move"] == {
+        "resource_type": TYPE, "physical_resource_id": before["a"],
+        "from": {"stack_name": "gives", "stack_id": path.rpartition("/")[2], "generation": 2, "resource_name": "a"},
+        "to": {"stack_name": "takes", "stack_id": target.rpartition("/")[2], "generation": 2, "resource_name": "b"}}
+    assert ids(shared, path) == {"other": before["other"]}
+    assert ids(shared, target)["b"] == before["a"]
+    assert fault(shared.post(f"{path}/resources/a/move", body))[:2] == (404, "ResourceNotFound")
+    assert shared.post(f"{target}/resources/b/move", {"stack": "gives", "resource": "a"}).status_code == 200
+    assert ids(shared, path) == before
+
+
+def test_a_move_between_stacks_names_all_that_keeps_it(shared: Api) -> None:
+    reader = resource({"get_attr": ["a", "output"]})
+    path = shared.create("keeps", {"net": resource("n"), "a": {**resource("1"), "depends_on": ["net"]}, "reader": reader})
+    shared.create("wants", {"own": resource("3")})
+    answer = shared.post(f"{path}/resources/a/move", {"stack": "wants"})
+    assert answer.status_code == 400
+    assert [one["path"] for one in answer.json()["problems"]] == [
+        "resources.reader.properties.value", "resources.a.depends_on"]
+    malformed: tuple[Any, ...] = ({}, {"stack": 1}, {"stack": "wants", "resource": 1}, {"stack": "wants", "x": 1},
+                                  {"stack": "wants", "with_values": "yes"})
+    for body in malformed:
+        assert shared.post(f"{path}/resources/a/move", body).status_code == 400
+    assert shared.post(f"{path}/resources/a/move", {"stack": "not-there"}).status_code == 404

@@ -55,7 +55,7 @@ READ = words("""
 """)
 WRITE = words("""
     actions:action actions:cancel_update actions:cancel_without_rollback actions:resume actions:snapshot actions:suspend
-    actions:roll_back actions:retry protection:set protection:lift stacks:forget resource:forget
+    actions:roll_back actions:retry protection:set protection:lift stacks:forget resource:forget resource:move
     drift:repair stacks:plan_restore stacks:plan_update stacks:problems
     stacks:import stacks:import_template stacks:plan_import
     drift:observe drift:set drift:set_project resource:mark_unhealthy software_configs:create software_configs:delete

@@ -93,3 +93,23 @@ def test_a_move_is_planned_and_carried_out(run: Run, text: Path, tmp_path: Path)
     assert ids(run) == {"c": before["a"], "b": before["b"]}
     refused = run("update", "s", "-t", renamed, "--move", "nothing=c")
     assert "the stack has no resource nothing" in refused.err
+
+
+def test_a_resource_moves_to_another_stack_and_back(run: Run, text: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.yaml"
+    other.write_text("heat_template_version: 2021-04-16\nresources:\n  own: {type: OS::Heat::None}\n")
+    for stack, file in (("s", text), ("t", other)):
+        assert run("apply", stack, "-t", file, "--yes").code == codes.OK
+    before = ids(run)
+    moved = run("move", "s/a", "t/first")
+    assert moved.code == codes.OK, moved.err
+    assert f"→ t/first  {TYPE}  moved from s/a" in moved.out
+    assert (ids(run), ids(run, "t")["first"]) == ({"b": before["b"]}, before["a"])
+    assert "first:" in run("template", "t").out
+    back = run("move", "t/first", "s/a", "--json")
+    assert (back.data["physical_resource_id"], back.data["to"]["stack_name"]) == (before["a"], "s")
+    assert ids(run) == before
+    refused = run("move", "s/a", "t/own")
+    assert refused.code == codes.WRONG
+    assert "stack t has a resource own already" in refused.err
+    assert run("move", "s", "t/own").code == codes.USAGE

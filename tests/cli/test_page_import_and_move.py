@@ -51,6 +51,14 @@ def test_a_resource_is_renamed(run: Run) -> None:
     assert [one["resource_name"] for one in run("resources", "site", "--json").data] == ["home", "shop"]
 
 
+def test_a_resource_moves_to_another_stack(run: Run) -> None:
+    run("deploy", "site", "-t", "after.yaml")
+    before = {one["resource_name"]: one["physical_resource_id"] for one in run("resources", "site", "--json").data}
+    assert play(run, "Move a resource to another stack") == 4
+    after = {one["resource_name"]: one["physical_resource_id"] for one in run("resources", "archive", "--json").data}
+    assert after["branch"] == before["shop"]
+
+
 def test_an_object_is_imported(run: Run) -> None:
     run("deploy", "old", "-t", "before.yaml")
     before = {one["resource_name"]: one["physical_resource_id"] for one in run("resources", "old", "--json").data}

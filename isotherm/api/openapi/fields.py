@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from isotherm.api.extensions import protection
+from isotherm.api.extensions import moves, protection
 from isotherm.api.handlers import (
     actions,
     drift,
@@ -114,6 +114,10 @@ SCHEMAS: dict[str, Schema] = {
     "Import": _object("stack_name", "template", "objects", **_DESCRIPTION, objects=_OBJECTS),
     "ImportUpdate": _object("objects", **_DESCRIPTION, objects=_OBJECTS, existing=FLAG),
     "ImportTemplate": _object("objects", "types", objects=_OBJECTS, types=_OBJECTS),
+    "Move": {**_object("stack", stack={**TEXT, "description": "The name or id of the stack that takes the resource over."},
+                       resource={**TEXT, "description": "The name of the resource there; the same, if it is not given."},
+                       with_values={**FLAG, "description": "Write present values in place of references to its stack."}),
+             "additionalProperties": False},
     "Problems": _object(**_DESCRIPTION, strict=FLAG),
     "Repair": _object(resources={**TEXTS, "minItems": 1, "maxItems": plans.MOST}),
     "Observe": _object(resources={**TEXTS, "maxItems": drift.MOST}),
@@ -222,6 +226,7 @@ BODIES: Mapping[Handler, BodySpec] = {
     protection.protect_stack: BodySpec("StackProtection"), protection.protect_resource: BodySpec("Protection"),
     imports.create: BodySpec("Import"), imports.plan_create: BodySpec("Import"), imports.take: BodySpec("ImportUpdate"),
     imports.plan: BodySpec("ImportUpdate"), imports.template: BodySpec("ImportTemplate"),
+    moves.move: BodySpec("Move"),
     snapshots.create: BodySpec("Snapshot"), software.create_config: BodySpec("SoftwareConfig"),
     software.create_deployment: BodySpec("SoftwareDeployment"),
     software.update_deployment: BodySpec("SoftwareDeploymentChange"),
@@ -337,6 +342,7 @@ RESPONSES: Mapping[Handler, ResponseSpec] = {
     imports.plan: ResponseSpec(200, _object("import", **{"import": MAP})),
     imports.plan_create: ResponseSpec(200, _object("import", **{"import": MAP})),
     imports.template: ResponseSpec(200, _object("template", template=MAP)),
+    moves.move: ResponseSpec(200, _object("move", move=MAP)),
     load.show: ResponseSpec(200, _object("load", load=MAP)),
     drift.observe_stack: ResponseSpec(202, _NULL),
     drift.observe_resource: ResponseSpec(202, _NULL),

@@ -91,6 +91,7 @@ _RESOURCES = {
     "show": (READER, "Show a resource."),
     "why": (READER, "Explain the state of a resource. Heat does not have it."),
     "forget": (MEMBER, "Forget a resource and leave its object in place. Heat does not have it."),
+    "move": (MEMBER, "Move a resource to another stack of the project. Heat does not have it."),
 }
 _EVENTS = {
     "index": (READER, "List the events of a stack."),

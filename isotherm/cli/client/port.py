@@ -153,6 +153,12 @@ class ForgetPort(Protocol):
     async def resource(self, name_or_id: str, name: str, *, force: bool = False) -> Accepted: ...
 
 
+class MovesPort(Protocol):
+    async def move(
+        self, name_or_id: str, name: str, to: str, new_name: str = "", *, with_values: bool = False
+    ) -> Data: ...
+
+
 class ImportsPort(Protocol):
     async def plan(self, name: str, change: Request | Patch, objects: Mapping[str, str]) -> Data: ...
 
@@ -233,6 +239,9 @@ class OrchestratorPort(Protocol):
 
     @property
     def imports(self) -> ImportsPort: ...
+
+    @property
+    def moves(self) -> MovesPort: ...
 
     @property
     def plans(self) -> PlansPort: ...

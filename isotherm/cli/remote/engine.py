@@ -12,7 +12,7 @@ from isotherm.cli.remote import access
 from isotherm.cli.remote.contents import RemoteEvents, RemoteInputs, RemoteOutputs, RemoteResources, RemoteSignals
 from isotherm.cli.remote.follow import RemoteFollower
 from isotherm.cli.remote.overview import RemoteCauses, RemoteDrift, RemoteHistory, RemotePlans, RemoteTimelines
-from isotherm.cli.remote.ownership import RemoteForget, RemoteImports, RemoteProtection
+from isotherm.cli.remote.ownership import RemoteForget, RemoteImports, RemoteMoves, RemoteProtection
 from isotherm.cli.remote.session import Session
 from isotherm.cli.remote.stacks import RemoteExports, RemoteSnapshots, RemoteStacks, StackAddresses
 from isotherm.engine.process import key_file
@@ -38,6 +38,7 @@ class RemoteOrchestrator:
         self.protection = RemoteProtection(finder)
         self.forget = RemoteForget(finder)
         self.imports = RemoteImports(finder)
+        self.moves = RemoteMoves(finder)
         self.plans = RemotePlans(finder)
         self.history = RemoteHistory(finder)
         self.causes = RemoteCauses(finder)

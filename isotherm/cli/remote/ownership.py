@@ -1,4 +1,4 @@
-"""Protection, forgetting and imports of what a service's stacks own."""
+"""Protection, forgetting, moves and imports of what a service's stacks own."""
 
 from __future__ import annotations
 
@@ -59,6 +59,20 @@ class RemoteForget:
 
 def _forced(force: bool) -> Asked:
     return Asked({"force": "true"} if force else {})
+
+
+class RemoteMoves:
+    """Moves resources between stacks."""
+
+    def __init__(self, finder: StackAddresses) -> None:
+        self._finder = finder
+
+    async def move(
+        self, name_or_id: str, name: str, to: str, new_name: str = "", *, with_values: bool = False
+    ) -> Data:
+        body = {"stack": to, "resource": new_name, "with_values": with_values}
+        answer = await self._finder.ask("POST", name_or_id, "resources", name, "move", asked=Asked(body=body))
+        return dict(answer.data["move"])
 
 
 class RemoteImports:

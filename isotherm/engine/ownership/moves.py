@@ -108,7 +108,8 @@ class MoveService:
         goal = await self._acceptor.desire(request, row["name"], row["id"])
         acceptance = await self._acceptor.acceptance(row["id"], row["generation"], Action.UPDATE, request, goal)
         reason = f"Resource {asked.name} of stack {rows[0]['name']} moves to {asked.new_name} of stack {rows[1]['name']}"
-        return _Prepared(replace(acceptance, reason=reason, stays=True), goal)
+        # Each stack keeps the credential that it has: one credential cannot be bound to two stacks.
+        return _Prepared(replace(acceptance, reason=reason, stays=True, credential=""), goal)
 
 
 def _place(row: lookups.Row, name: str) -> dict[str, Any]:
