@@ -112,6 +112,11 @@ can be compared by `==`. The method is pure, and is called for every plan, previ
         network = properties.get("network")
         return [one.name for one in others.of_type("OS::Neutron::Subnet") if one.properties.get("network") == network]
 
+**Moves.** A resource may get another name, or move to another stack. `self.name` and `self.stack_name` stay those under
+which its object was made, so that `physical_name` stays the same; `self.stack_id` is that of the stack which it is in,
+and `self.made_in_id` that of the stack in which it was made. Where the object or its service knows the stack otherwise,
+`bound_to_stack(properties)`, a class method, says why the resource cannot move; a type that takes signals need not.
+
 **Names and constraints.** A translation rule with a `finder` replaces the name of a cloud object by its id before the
 type sees the properties; stored properties have the id. A finder is an async function of a Cloud and the name. See
 `cloud_lookups`.

@@ -81,7 +81,7 @@ class Clients:
                 self._witness.broken("I3", f"{name} was refused, and its request was accepted")
             # The export document of an unfinished stack is not complete, and its adoption is refused.
             known = answer.kind in ("NotSupported", "Protected") or bool(request.moved)
-            expected_refusal = known or request.verb is Verb.ADOPT
+            expected_refusal = known or request.verb in (Verb.ADOPT, Verb.MOVE)
             if not isinstance(answer, errors.NotFound | errors.Conflict) and not expected_refusal:
                 self._witness.broken("I14", f"{name} was refused: {answer}")
             return
@@ -139,6 +139,11 @@ class Clients:
                 return await self._watch(name, request)
             case Verb.PROTECT | Verb.UNPROTECT:
                 return await self._protect(name, request)
+            case Verb.MOVE:
+                to, _, new_name = request.word.partition("/")
+                answer = await api.moves.move(stack, request.resource, to, new_name)
+                self._note(f"{name}: moved {answer['physical_resource_id']}")
+                return answer
             case _:
                 return await self._read(stack)
 

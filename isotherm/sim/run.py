@@ -308,6 +308,10 @@ class Run:
             idle.check(self.witness.evidence, drifted=self.witness.drifts.unresolved)
 
     def _last_shape(self, stack: str) -> shapes.Shape:
+        if any(one.verb is Verb.MOVE for one in self.history.requests):
+            # The requests do not tell what was moved: the newest operation does.
+            newest = [one for one in self.witness.operations.newest.values() if one.stack == stack]
+            return max(newest, key=lambda one: one.tick).whole
         asked = [one.shape for one in self.history.requests
                  if one.stack == stack and one.verb in (Verb.CREATE, Verb.UPDATE)]
         return asked[-1]

@@ -13,6 +13,7 @@ import msgspec
 import sqlalchemy as sa
 
 from isotherm import errors
+from isotherm.secrets import is_sealed, unreadable
 from isotherm.states import Action, NodeKind, NodeState, OperationState, Status
 from isotherm.store import rows, stack_clouds
 from isotherm.store import tables as t
@@ -47,7 +48,7 @@ class Arriving(msgspec.Struct, frozen=True):
 def write(connection: sa.Connection, leaving: Leaving, arriving: Arriving, now: float) -> Version:
     """Move a resource to another stack; return it as it was. Raises Conflict or UserError, and has changed nothing then."""
     home, target = (_stack(connection, one.acceptance.stack_id) for one in (leaving, arriving))
-    if stack_clouds.of_stack(connection, home["id"]) != stack_clouds.of_stack(connection, target["id"]):
+    if not _are_in_one_cloud(connection, home["id"], target["id"]):
         raise errors.UserError(f"Stack {home['name']} and stack {target['name']} are in different clouds.",
                                kind="NotSupported", hint="A resource can move between stacks of one cloud.")
     slot, before = _resource(connection, home, leaving.name)
@@ -89,6 +90,11 @@ def refuse_unready(found: lookups.Row) -> None:
         raise errors.Conflict(f"Stack {found['name']} is {action.name}_FAILED.", kind="StackFailed", hint=_STATUS_HINT)
 
 
+def _are_in_one_cloud(connection: sa.Connection, stack_id: str, other_id: str) -> bool:
+    mine, other = (stack_clouds.of_stack(connection, one) for one in (stack_id, other_id))
+    return mine is other if mine is None or other is None else mine.is_same(other)
+
+
 def _resource(connection: sa.Connection, home: lookups.Row, name: str) -> tuple[Slot, Version]:
     """Return the node and the version of a resource. Raises NotFound, or UserError if it is not up to date."""
     slot = current.of(connection, home["id"]).get(name)
@@ -99,7 +105,12 @@ def _resource(connection: sa.Connection, home: lookups.Row, name: str) -> tuple[
     if planned is None or not slot.proves(planned):
         raise errors.UserError("it is not up to date.", kind="NotSupported", path=f"resources.{name}",
                                hint="Update the stack first, with all its resources.")
-    return slot, rows.versions(connection, [slot.resource_id])[slot.resource_id]
+    version = rows.versions(connection, [slot.resource_id])[slot.resource_id]
+    for text in filter(None, (getattr(version, column) for column in rows.SEALED)):
+        if is_sealed(text):
+            # It could not be sealed for the other stack, and would be lost there even if its key came back.
+            raise unreadable(text, f"Resource {name}")
+    return slot, version
 
 
 def _refuse_taken(connection: sa.Connection, target: lookups.Row, name: str) -> None:

@@ -348,9 +348,11 @@ def test_protection_drift_policy_and_names_go_along(lab: Tell) -> None:
 def test_earlier_renames_stay_behind(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await create(it, "a", {"old": resource("1"), "other": resource("2")})
-        await update(it, "a", {"web": resource("1"), "other": resource("2")}, moved={"old": "web"})
+        kept = {"isotherm": {"moved": {"old": "web"}}}
+        await update(it, "a", {"web": resource("1"), "other": resource("2")}, environment=kept)
         await create(it, "b", {"own": resource("3")})
         await it.api.moves.move("a", "web", "b")
+        await unchanged(it, "a")
         await update(it, "a", {"web": resource("8"), "other": resource("2")})
         new = (await physical(it, "a"))["web"]
         stack = await it.end(await it.api.stacks.update("a", PastInput(1)))

@@ -27,7 +27,7 @@ import msgspec
 import pytest
 
 from isotherm.sim import run
-from isotherm.sim.histories.drawn_histories import LIMITED_FROM, PROTECTED_FROM, draw, moving
+from isotherm.sim.histories.drawn_histories import LIMITED_FROM, PROTECTED_FROM, draw, moving, moving_between
 from isotherm.sim.histories.history import History
 from tests.sim import (
     bugs,
@@ -126,7 +126,8 @@ def searched(name: str) -> History | None:
     first = LIMITED_FROM if name in bugs_of_limits.BUGS else PROTECTED_FROM if name in bugs_of_protection.BUGS else 0
     drawn = (draw(seed) for seed in range(first, first + SEEDS))
     if name in bugs_of_moves.BUGS:
-        drawn = (moving(Random(f"moves/{seed}"), seed) for seed in range(SEEDS))
+        draws = moving_between if name in bugs_of_moves.BETWEEN else moving
+        drawn = (draws(Random(f"moves/{seed}"), seed) for seed in range(SEEDS))
     if name in OF_OBSERVER:
         drawn = (one for one in drawn if one.watched.observers)
     return next(broken(name, drawn), None)

@@ -16,6 +16,7 @@ from isotherm.planning import desired, documents
 from isotherm.planning.references import PublishedReferences
 from isotherm.resources.registry import Registry
 from isotherm.store.records import Input, Wanted
+from isotherm.template import environment
 from isotherm.template.model import definitions
 from isotherm.template.text import cut, paste
 from isotherm.template.versions import Dialect
@@ -24,7 +25,7 @@ _VALUES_HINT = "`--with-values` writes its present value into the definition."
 
 
 class Kind(Enum):
-    """What a function refers to."""
+    """The kinds of things that a function refers to."""
 
     RESOURCE = "resource"
     PARAMETER = "parameter"
@@ -119,7 +120,8 @@ def plan(home: Side, target: Side, asked: MoveRequest, published: Sequence[Input
     restored = dict(home.input.restored)
     moved = {asked.new_name: restored.pop(asked.name)} if asked.name in restored else {}
     return MovePlan(
-        replace(home.input, template=_without(home, asked.name), restored=restored),
+        replace(home.input, template=_without(home, asked.name), restored=restored,
+                environment=_without_moves(home.input.environment, asked.name)),
         replace(target.input, template=_with(target, asked.new_name, entry), files={**target.input.files, **files},
                 restored={**target.input.restored, **moved}))
 
@@ -130,6 +132,14 @@ def _without(home: Side, name: str) -> str:
         return text
     entries = {key: one for key, one in home.entries.items() if key != name}
     return documents.encode({**home.goal.bound.template.data, home.section: entries})
+
+
+def _without_moves(given: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return an environment whose moves do not lead to the resource: it would be missing there in the next update."""
+    loaded = environment.load(given)
+    if name not in loaded.moved.values():
+        return given
+    return replace(loaded, moved={old: new for old, new in loaded.moved.items() if new != name}).as_dict()
 
 
 def _with(target: Side, name: str, entry: Any) -> str:

@@ -38,6 +38,10 @@ class StackOutputs(contract.RowOnly):
         STACK_ID: AttributeSchema("The id of the stack that was read.", STRING),
     }
 
+    @classmethod
+    def bound_to_stack(cls, properties: Mapping[str, Any]) -> str:
+        return "it has no object, and the stack may be the one that it reads"
+
     async def check_create_complete(self, progress: Any) -> bool | contract.Wait:
         found = await self._read(self.properties[STACK])
         if found is None:

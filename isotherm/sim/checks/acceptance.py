@@ -67,6 +67,7 @@ class Acceptance:
             operation = self._accepted(stack, name)
             previous = operations.newest.get(stack.id)
             wanted = self._log.shapes.get(name) if operation.action in (Action.RESTORE, Action.ADOPT) else None
+            wanted = self._moves.hand_over(operation, self._log.requests.get(name)) or wanted
             self._moves.accept(operation, self._log.moved.get(name, {}))
             operations.accepted(operation, self._log.requests.get(name), wanted, self._log.taken.get(name))
             yield operation, previous

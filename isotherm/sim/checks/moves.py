@@ -11,6 +11,9 @@ from typing import Any
 from isotherm.sim.checks.evidence import Evidence
 from isotherm.sim.checks.operation_log import Operation
 from isotherm.sim.checks.originals import Originals
+from isotherm.sim.histories import shapes
+from isotherm.sim.histories.history import Request, Verb
+from isotherm.sim.histories.shapes import Part, Shape
 from isotherm.sim.world.cloud import Thing
 from isotherm.states import Action
 
@@ -25,6 +28,8 @@ class Moves:
         self._made: dict[str, list[tuple[int, Mapping[str, str]]]] = {}
         # By token: every object whose creation was called for, also while the call is under way.
         self._things: dict[str, Thing] = {}
+        # By client: the part that it moves to another stack.
+        self._given: dict[str, Part] = {}
 
     def accept(self, operation: Operation, asked: Mapping[str, str]) -> None:
         """Move the objects of an accepted operation. `asked` are the moves of the client that accepted it."""
@@ -37,6 +42,34 @@ class Moves:
             for _, names in reversed([one for one in made if one[0] > target]):
                 self._rename(operation, _back(names))
             self._made[operation.stack_id] = [one for one in made if one[0] <= target]
+
+    def hand_over(self, operation: Operation, request: Request | None) -> Shape | None:
+        """Return the shape of a stack that gives or takes a resource by a request; None for other requests.
+
+        The request is accepted by one operation on each of the two stacks, in either order.
+        """
+        if request is None or request.verb is not Verb.MOVE:
+            return None
+        log, (to, _, new_name) = self._evidence.operations, request.word.partition("/")
+        if operation.by not in self._given:
+            giving = max((one for one in log.newest.values() if one.stack == request.stack), key=lambda one: one.tick)
+            self._given[operation.by] = giving.shape[request.resource]
+            self._give(request, to, new_name)
+        before = log.wanted.get(operation.stack_id, shapes.EMPTY)
+        if operation.stack == request.stack:
+            return {name: part for name, part in before.items() if name != request.resource}
+        return {**before, new_name: self._given[operation.by]}
+
+    def _give(self, request: Request, to: str, new_name: str) -> None:
+        """Give the object of a resource to the other stack: that of the row which the other stack has now."""
+        stacks = {one.id: one.name for one in self._evidence.living_stacks()}
+        for row in self._evidence.database.read_table("resources"):
+            thing = self._things.get(row.token)
+            if thing is None or stacks.get(row.stack_id) != to or row.name != new_name or row.superseded:
+                continue
+            if (thing.stack, thing.name) != (request.stack, request.resource):
+                self._evidence.broken("I1", f"{thing.id} of {thing.stack} is row {new_name} of {to} after a move")
+            thing.stack, thing.name = to, new_name
 
     def create(self, thing: Thing) -> None:
         """Record a call that creates an object: it belongs to the resource whose row has its token."""

@@ -199,5 +199,5 @@ def expects_operation(verb: Verb) -> bool:
 
 _NO_OPERATION = frozenset({
     Verb.READ, Verb.VANISH, Verb.DRIFT, Verb.CANCEL_STAY, Verb.DELETE_SNAPSHOT, Verb.SIGNAL, Verb.WATCH, Verb.OVERRIDE,
-    Verb.PROJECT, Verb.HINT, Verb.OBSERVE, Verb.PROTECT, Verb.UNPROTECT,
+    Verb.PROJECT, Verb.HINT, Verb.OBSERVE, Verb.PROTECT, Verb.UNPROTECT, Verb.MOVE,
 })

@@ -43,6 +43,9 @@ PROTECTED_FROM = 9_500_000
 # ... clients move resources to other names. Older seeds draw the histories that they always drew.
 _MOVING = 0.3
 MOVING_FROM = 10_000_000
+# ... clients move resources from one stack to another.
+_BETWEEN = 0.15
+BETWEEN_FROM = 30_000_000
 # ... some objects are called over HTTP; their service carries requests out after the client has gone.
 _TABLED = 0.4
 _ALIASED = 0.15
@@ -83,6 +86,9 @@ def draw(seed: int) -> History:
     drawn = protected(protects, drawn) if seed >= PROTECTED_FROM and protects.random() < _PROTECTED else drawn
     moves = Random(f"moves/{seed}")
     drawn = moving(moves, seed) if seed >= MOVING_FROM and moves.random() < _MOVING else drawn
+    between = Random(f"between/{seed}")
+    if seed >= BETWEEN_FROM and between.random() < _BETWEEN:
+        return moving_between(between, seed)
     limits = Random(f"limits/{seed}")
     free = not any(one.moved for one in drawn.requests)
     return _limited(limits, drawn) if seed >= LIMITED_FROM and free and limits.random() < _LIMITED else drawn
@@ -155,6 +161,53 @@ def moving(random: Random, seed: int) -> History:
         before = before if fails and random.random() < 0.5 else after
     return History(seed=seed, workers=random.choice((1, 1, 2, 3)), requests=tuple(sorted(requests, key=lambda one: one.at)),
                    rates=rates, concurrency=random.choice((1, 2, 8)), ends_with_delete=random.random() < 0.5, dice=seed)
+
+
+def moving_between(random: Random, seed: int) -> History:
+    """Draw a history with two stacks between which resources move, while other requests change and delete them."""
+    rough = random.choice((0.0, 0.3, 1.0))
+    rates = {fault: rate * rough for fault, rate in RATES.items() if fault not in _SELDOM and random.random() < 0.6}
+    known: dict[str, Shape] = {}
+    for stack, names in (("s0", "mno"), ("s1", "pq")):
+        others = drawn_shapes.random_shape(random, random.randint(1, 3), failures=False)
+        known[stack] = {**others, **_free_parts(random, names)}
+    requests = [Request(0.0, stack, Verb.CREATE, shape) for stack, shape in known.items()]
+    at = random.choice((100.0, 200.0, 400.0))
+    for _ in range(random.randint(2, 7)):
+        stack, to = random.sample(sorted(known), 2)
+        chance = random.random()
+        if chance < 0.2:
+            known[stack] = drawn_shapes.changed(random, known[stack], failures=random.random() < 0.3)
+            requests.append(Request(at, stack, Verb.UPDATE, known[stack], rollback=random.random() < 0.6))
+        elif chance < 0.35:
+            verb = random.choice((Verb.ROLLBACK, Verb.CHECK, Verb.CHECK, Verb.SUSPEND, Verb.RESUME, Verb.DELETE))
+            requests.append(Request(at, stack, verb))
+        else:
+            known, move = _moved_between(random, known, stack, to)
+            requests.append(replace(move, at=at))
+        at += random.choice((0.0, 2.0, 100.0, 300.0)) * random.random()
+    return History(seed=seed, workers=random.choice((1, 1, 2, 3)), requests=tuple(sorted(requests, key=lambda one: one.at)),
+                   rates=rates, concurrency=random.choice((1, 2, 8)), ends_with_delete=random.random() < 0.5, dice=seed)
+
+
+def _free_parts(random: Random, names: str) -> dict[str, Part]:
+    """Draw parts that refer to nothing, and to which nothing refers."""
+    return {name: Part(a=f"v{random.randrange(4)}", fixed=random.choice(("", "x")), retain=random.random() < 0.1)
+            for name in names}
+
+
+def _moved_between(
+    random: Random, known: Mapping[str, Shape], stack: str, to: str
+) -> tuple[dict[str, Shape], Request]:
+    """Return the shapes after a move and its request. Whether it will be refused is not known here."""
+    free = [name for name in known[stack] if name in "mnopq"]
+    name = random.choice(free if free and random.random() < 0.9 else sorted(known[stack]) or ["a"])
+    new_name = name if random.random() < 0.5 else random.choice("mnopq")
+    shapes_of = dict(known)
+    if name in known[stack] and new_name not in known[to]:
+        shapes_of |= {stack: shapes.drop(known[stack], [name]),
+                      to: {**known[to], new_name: known[stack][name].without(known[stack])}}
+    return shapes_of, Request(0.0, stack, Verb.MOVE, resource=name, word=f"{to}/{new_name}")
 
 
 def _hooked(random: Random, drawn: History) -> History:

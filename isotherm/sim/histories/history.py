@@ -40,6 +40,8 @@ class Verb(Enum):
     # Protect the stack or one of its resources, or lift that protection.
     PROTECT = "protect something of"
     UNPROTECT = "unprotect something of"
+    # Move the resource `resource` to another stack; `word` is that stack and the name there, as s1/b.
+    MOVE = "move a resource of"
     # Not requests, but changes behind the engine's back: an object is removed; one is changed or removed.
     VANISH = "vanish"
     DRIFT = "stir"

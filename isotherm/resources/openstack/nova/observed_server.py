@@ -67,6 +67,11 @@ class ObservedServer(TableResource):
         return (f'Went to status {status} due to "Message: {fault.get("message", "Unknown")}, '
                 f'Code: {fault.get("code", "Unknown")}"')
 
+    @classmethod
+    def bound_to_stack(cls, properties: Mapping[str, Any]) -> str:
+        collects = properties.get(names.FORMAT) == names.SOFTWARE_CONFIG
+        return "its agent reads its metadata at a URL that names its stack" if collects else ""
+
     def wanted_tags(self) -> list[str]:
         return [*(self.properties[names.TAGS] or ()), self.token_text]
 

@@ -46,11 +46,6 @@ class Server(ObservedServer):
         yield from server_devices.problems(properties)
 
     @classmethod
-    def bound_to_stack(cls, properties: Mapping[str, Any]) -> str:
-        collects = properties.get(names.FORMAT) == names.SOFTWARE_CONFIG
-        return "its agent reads its metadata at a URL that names its stack" if collects else ""
-
-    @classmethod
     def implied_requirements(cls, properties: Mapping[str, Any], others: contract.Neighbours) -> Iterable[str]:
         """Return the subnets of the server's networks. A port or subnet in `networks` refers to them itself."""
         entries = properties.get(names.NETWORKS)
