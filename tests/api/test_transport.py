@@ -105,7 +105,7 @@ def test_an_answer_with_a_result_is_json_whatever_is_accepted(shared: Api, stack
 def test_all_routes_of_the_api_are_there() -> None:
     own = ("/stream", "/drift", "/observe", "/summary", "/summaries", "/graph", "/members", "/why", "/operations",
            "/timeline", "/live", "/plan", "/repair", "/problems", "/load", "/follow", "/tree", "/hooks",
-           "/protection", "/forget", "/history", "/history/diff", "/import", "/import/template")
+           "/protection", "/forget", "/history", "/history/diff", "/import", "/import/template", "/move")
     words = {r.path for r in routes.TABLE if re.fullmatch(r"/stacks/\{stack_name\}/[a-z]+", r.path)}
     heat = [r for r in routes.TABLE if r.path not in words and not r.path.endswith(own)]
     assert len({(r.method, r.path) for r in heat}) + 2 == 61  # GET and POST with a word after the name count once each
