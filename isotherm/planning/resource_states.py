@@ -44,15 +44,14 @@ def of(
     update_policy: Mapping[str, Any] | None = None, exports: Sequence[str] = (), begun_at: float = 0.0,
 ) -> contract.ResourceState:
     """Return the state of a version; `properties` stand in for those last applied."""
-    made_in, _, made_in_id = (version.made_in or "").rpartition("/")
     return contract.ResourceState(
-        name=version.made_as or version.name, stack_name=made_in or stack_name, stack_id=version.stack_id,
+        name=version.made_as or version.name, stack_name=version.made_in or stack_name, stack_id=version.stack_id,
         token=version.token,
         properties=documents.decode(version.properties, dict[str, Any]) if properties is None else properties,
         physical_id=version.physical_id, data=documents.decode(_readable(version.data), dict[str, Any]),
         metadata=documents.decode_any(_readable(version.metadata)), update_policy=update_policy, exports=exports,
         id=version.id, requires=version.requires, external=version.external,
-        begun_at=begun_at, made_in_id=made_in_id,
+        begun_at=begun_at,
     )
 
 

@@ -180,6 +180,7 @@ class ResourceState:
     """The state of one resource, as the engine knows it when it calls a method of its type."""
 
     name: str
+    # The stack in which the object was made, also after a move: names of objects are made of it.
     stack_name: str
     stack_id: str
     token: str
@@ -199,9 +200,6 @@ class ResourceState:
     begun_at: float = 0.0
     # Whether the deletion policy is `snapshot`: `handle_delete` makes a copy of the object first, which stays.
     snapshot_on_delete: bool = False
-    # The id of the stack in which the object was made, if a move has taken it to another one: `stack_name` is the name of
-    # that stack then, because names of objects are made of it.
-    made_in_id: str = ""
 
 
 def physical_name(stack_name: str, name: str, token: str) -> str:
@@ -242,7 +240,6 @@ class Resource:
         self.external = state.external
         self.begun_at = state.begun_at
         self.snapshot_on_delete = state.snapshot_on_delete
-        self.made_in_id = state.made_in_id or state.stack_id
         self.context = context
 
     @property

@@ -57,7 +57,7 @@ def write(connection: sa.Connection, leaving: Leaving, arriving: Arriving, now: 
         raise errors.UserError(problems=problems)
     for one in (leaving, arriving):
         accept.supersede(connection, one.acceptance, now)
-    after = _take_over(connection, slot, before, arriving, f"{home['name']}/{home['id']}", now)
+    after = _take_over(connection, slot, before, arriving, home["name"], now)
     _restate(connection, home["id"], leaving.restated)
     move.forget(connection, home["id"], leaving.name)
     _tell(connection, before, after, (home["name"], target["name"]), now)

@@ -54,7 +54,7 @@ resources = sa.Table(
     # The name under which the version was made, where a move has given it another. Types go on seeing it: the names of
     # objects and signal URLs are made of it.
     sa.Column("made_as", Name),
-    # The stack in which the version was made, as name/id, where a move has taken it to another one.
+    # The name of the stack in which the version was made, where a move has taken it to another one.
     sa.Column("made_in", Text),
     # When the intent of the latest creation was stored: a request may be carried out long after that, also when the
     # operation was given up and the intent is gone.

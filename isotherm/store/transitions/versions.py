@@ -209,7 +209,7 @@ def rename(connection: sa.Connection, stack_id: str, names: Mapping[str, str]) -
 def hand_over(connection: sa.Connection, version: Version, operation_id: str, home: str) -> None:
     """Write a version that another stack takes over: its new stack, name and digest, and its texts sealed for that stack.
 
-    `home` is the stack that it leaves. The name and the stack that it was made under are kept.
+    `home` is the name of the stack that it leaves. The name and the stack that it was made under are kept.
     """
     seal, stack_id = sealing.of(connection).seal, version.stack_id
     texts = {name: seal(getattr(version, name), name, version.id, stack_id) for name in rows.SEALED}

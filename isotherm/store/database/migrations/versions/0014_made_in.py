@@ -1,4 +1,4 @@
-"""Column for the stack in which a version was made, where a move has taken it to another one.
+"""Column for the name of the stack in which a version was made, where a move has taken it to another one.
 
 It looks first: MariaDB commits every DDL statement, so that a migration that was killed goes on where it stopped.
 """
