@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import sqlalchemy as sa
-from sqlalchemy.dialects import mysql
 
 metadata = sa.MetaData(
     naming_convention={
@@ -14,18 +15,39 @@ metadata = sa.MetaData(
 )
 
 
-@sa.event.listens_for(sa.Table, "after_parent_attach")
-def _compare_by_code_point(table: sa.Table, parent: object) -> None:
+def index(name: str, *columns: str, **of_databases: Any) -> sa.Index:
+    """Return an index. Options of single databases (`sqlite_where`) wait until it is made: SQLAlchemy loads a database's
+    dialect to check them, and a process uses one only (decision 32).
+    """
+    return sa.Index(name, *columns, info=of_databases)
+
+
+@sa.event.listens_for(sa.Index, "before_create")
+def _set_options(made: sa.Index, connection: sa.Connection, **_: Any) -> None:
+    database = connection.dialect.name
+    for key, value in made.info.items():
+        if key.startswith(f"{database}_"):
+            made.dialect_kwargs[key] = value
+
+
+@sa.event.listens_for(sa.Table, "before_create")
+def _compare_by_code_point(table: sa.Table, connection: sa.Connection, **_: Any) -> None:
     """Make MariaDB compare texts by code point: by default 'A', 'a' and 'a ' are equal there."""
-    if parent is metadata:
+    if table.metadata is metadata and connection.dialect.name == "mysql":
         table.dialect_options["mysql"].update(engine="InnoDB", charset="utf8mb4", collate="utf8mb4_nopad_bin")
+
+
+class _LongText(sa.Text):
+    """MariaDB's type for long texts, rendered by its name: importing the dialect's own class takes long."""
+
+    __visit_name__ = "LONGTEXT"
 
 
 Id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 Uuid = sa.String(36)
 # Ordered by code point, as on SQLite.
 Name = sa.String(255).with_variant(sa.String(255, collation="C"), "postgresql")
-Text = sa.Text().with_variant(mysql.LONGTEXT(), "mysql", "mariadb")
+Text = sa.Text().with_variant(_LongText(), "mysql", "mariadb")
 Json = Text
 # Names from outside of any length: a type may be a URL, a physical id a path. Ordered by code point too.
 LongName = Text.with_variant(sa.Text(collation="C"), "postgresql")

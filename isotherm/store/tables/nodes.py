@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from isotherm.store.tables.columns import Id, Json, Name, Text, Time, Uuid, metadata
+from isotherm.store.tables.columns import Id, Json, Name, Text, Time, Uuid, index, metadata
 
 nodes = sa.Table(
     "nodes",
@@ -40,19 +40,19 @@ nodes = sa.Table(
     sa.Column("reason", Text),
     sa.Index("ix_nodes_stack_id", "stack_id", "name"),
     # For queries by kind: few nodes are of another kind than UPDATE.
-    sa.Index("ix_nodes_kind", "stack_id", "kind", sqlite_where=sa.text("kind <> 1"), postgresql_where=sa.text("kind <> 1")),
-    sa.Index("ix_nodes_awaits", "awaits", sqlite_where=sa.text("awaits IS NOT NULL"),
-             postgresql_where=sa.text("awaits IS NOT NULL")),
-    sa.Index("ix_nodes_due", "due", sqlite_where=sa.text("due IS NOT NULL"), postgresql_where=sa.text("due IS NOT NULL")),
+    index("ix_nodes_kind", "stack_id", "kind", sqlite_where=sa.text("kind <> 1"), postgresql_where=sa.text("kind <> 1")),
+    index("ix_nodes_awaits", "awaits", sqlite_where=sa.text("awaits IS NOT NULL"),
+          postgresql_where=sa.text("awaits IS NOT NULL")),
+    index("ix_nodes_due", "due", sqlite_where=sa.text("due IS NOT NULL"), postgresql_where=sa.text("due IS NOT NULL")),
     # The queue of one stack: stacks share when more is due than a worker can take.
-    sa.Index("ix_nodes_turns", "stack_id", "due", sqlite_where=sa.text("due IS NOT NULL"),
-             postgresql_where=sa.text("due IS NOT NULL")),
+    index("ix_nodes_turns", "stack_id", "due", sqlite_where=sa.text("due IS NOT NULL"),
+          postgresql_where=sa.text("due IS NOT NULL")),
     # Released when a worker is proved dead.
-    sa.Index("ix_nodes_worker", "worker", sqlite_where=sa.text("worker IS NOT NULL"),
-             postgresql_where=sa.text("worker IS NOT NULL")),
+    index("ix_nodes_worker", "worker", sqlite_where=sa.text("worker IS NOT NULL"),
+          postgresql_where=sa.text("worker IS NOT NULL")),
     # Running steps: counted where the number of steps per project is limited.
-    sa.Index("ix_nodes_running", "state", "stack_id", sqlite_where=sa.text("state = 2"),
-             postgresql_where=sa.text("state = 2")),
+    index("ix_nodes_running", "state", "stack_id", sqlite_where=sa.text("state = 2"),
+          postgresql_where=sa.text("state = 2")),
 )
 
 edges = sa.Table(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from isotherm.store.tables.columns import Id, Json, LongName, Name, Text, Time, Uuid, metadata
+from isotherm.store.tables.columns import Id, Json, LongName, Name, Text, Time, Uuid, index, metadata
 
 resources = sa.Table(
     "resources",
@@ -61,14 +61,14 @@ resources = sa.Table(
     sa.Column("begun_at", Time, nullable=False, server_default="0"),
     sa.Index("ix_resources_stack_id", "stack_id", "name"),
     # For other versions with the same object, before the object is deleted or adopted.
-    sa.Index("ix_resources_physical_id", "physical_id", mysql_length=255, postgresql_using="hash"),
-    sa.Index("ix_resources_made_as", "stack_id", "made_as", sqlite_where=sa.text("made_as IS NOT NULL"),
-             postgresql_where=sa.text("made_as IS NOT NULL")),
-    sa.Index("ix_resources_superseded", "stack_id", "superseded", sqlite_where=sa.text("superseded = 1"),
-             postgresql_where=sa.text("superseded")),
-    sa.Index("ix_resources_protected", "stack_id", "protection", "template_protection",
-             sqlite_where=sa.text("protection > 0 OR template_protection > 0"),
-             postgresql_where=sa.text("protection > 0 OR template_protection > 0")),
+    index("ix_resources_physical_id", "physical_id", mysql_length=255, postgresql_using="hash"),
+    index("ix_resources_made_as", "stack_id", "made_as", sqlite_where=sa.text("made_as IS NOT NULL"),
+          postgresql_where=sa.text("made_as IS NOT NULL")),
+    index("ix_resources_superseded", "stack_id", "superseded", sqlite_where=sa.text("superseded = 1"),
+          postgresql_where=sa.text("superseded")),
+    index("ix_resources_protected", "stack_id", "protection", "template_protection",
+          sqlite_where=sa.text("protection > 0 OR template_protection > 0"),
+          postgresql_where=sa.text("protection > 0 OR template_protection > 0")),
 )
 
 signals = sa.Table(

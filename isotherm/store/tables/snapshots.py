@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from isotherm.store.tables.columns import Json, LongName, Name, Text, Time, Uuid, metadata
+from isotherm.store.tables.columns import Json, LongName, Name, Text, Time, Uuid, index, metadata
 
 # A snapshot has the id of the operation that created it, and uses its blobs under that id.
 snapshots = sa.Table(
@@ -24,8 +24,8 @@ snapshots = sa.Table(
     sa.Column("due", Time),
     sa.Column("fence", sa.Integer, nullable=False),
     sa.Index("ix_snapshots_stack_id", "stack_id"),
-    sa.Index("ix_snapshots_due", "due", sqlite_where=sa.text("due IS NOT NULL"),
-             postgresql_where=sa.text("due IS NOT NULL")),
+    index("ix_snapshots_due", "due", sqlite_where=sa.text("due IS NOT NULL"),
+          postgresql_where=sa.text("due IS NOT NULL")),
 )
 
 snapshot_parts = sa.Table(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from isotherm.store.tables.columns import Json, LongName, Name, Text, Time, Uuid, metadata
+from isotherm.store.tables.columns import Json, LongName, Name, Text, Time, Uuid, index, metadata
 
 software_configs = sa.Table(
     "software_configs",
@@ -35,7 +35,7 @@ software_deployments = sa.Table(
     sa.Column("output_values", Json, nullable=False),
     sa.Column("created_at", Time, nullable=False),
     sa.Column("updated_at", Time),
-    sa.Index("ix_software_deployments_server_id", "server_id", mysql_length=255),
+    index("ix_software_deployments_server_id", "server_id", mysql_length=255),
     sa.Index("ix_software_deployments_config_id", "config_id"),
     sa.Index("ix_software_deployments_project", "project", "created_at", "id"),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from isotherm.store.tables.columns import Json, Name, Tag, Text, Time, Uuid, metadata
+from isotherm.store.tables.columns import Json, Name, Tag, Text, Time, Uuid, index, metadata
 
 stacks = sa.Table(
     "stacks",
@@ -42,10 +42,10 @@ stacks = sa.Table(
     sa.Index("ix_stacks_of_project", "project", "owner_id", "tomb", "created_at", "id"),
     sa.Index("ix_stacks_of_all", "owner_id", "tomb", "created_at", "id"),
     # PostgreSQL does not use the order of the indexes above for `owner_id IS NULL`.
-    sa.Index("ix_stacks_outer_of_project", "project", "tomb", "created_at", "id",
-             postgresql_where=sa.text("owner_id IS NULL")).ddl_if(dialect="postgresql"),
-    sa.Index("ix_stacks_outer", "tomb", "created_at", "id",
-             postgresql_where=sa.text("owner_id IS NULL")).ddl_if(dialect="postgresql"),
+    index("ix_stacks_outer_of_project", "project", "tomb", "created_at", "id",
+          postgresql_where=sa.text("owner_id IS NULL")).ddl_if(dialect="postgresql"),
+    index("ix_stacks_outer", "tomb", "created_at", "id",
+          postgresql_where=sa.text("owner_id IS NULL")).ddl_if(dialect="postgresql"),
     # Stacks with an operation in progress.
     sa.Index("ix_stacks_at_work", "status", "id"),
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from isotherm.store.tables.columns import Id, Json, LongName, Name, Text, Time, Uuid, metadata
+from isotherm.store.tables.columns import Id, Json, LongName, Name, Text, Time, Uuid, index, metadata
 
 # The last observation of a version's object, apart from what is wanted and from what was last applied.
 observations = sa.Table(
@@ -33,7 +33,7 @@ observations = sa.Table(
     # Of the observed object, for hints about objects. An index on `resources` would cost every create.
     sa.Column("physical_id", LongName),
     sa.Index("ix_observations_stack_id", "stack_id", "drifted_since"),
-    sa.Index("ix_observations_physical_id", "physical_id", mysql_length=255, postgresql_using="hash"),
+    index("ix_observations_physical_id", "physical_id", mysql_length=255, postgresql_using="hash"),
 )
 
 watches = sa.Table(
