@@ -10,8 +10,7 @@ waits for the bus: without a broker, or with a broker that is down, everything g
 
 from __future__ import annotations
 
-import importlib
-
+from isotherm import loading
 from isotherm.bus import address
 from isotherm.bus.local import LocalBus
 from isotherm.bus.ports import Bus, BusListener, Counts, NotPublished, Publisher
@@ -28,12 +27,12 @@ def of(url: str, name: str = "") -> Bus:
         return LocalBus()
     addresses = address.parse(url)
     # The import is slow, and most installations have no broker.
-    bus: Bus = importlib.import_module("isotherm.bus.amqp").AmqpBus(addresses, name)
+    bus: Bus = loading.load("isotherm.bus.amqp:AmqpBus")(addresses, name)
     return bus
 
 
 def publisher(url: str, exchange: str, *, durable: bool) -> Publisher:
     """Return a publisher to an exchange of a broker. Raises UserError for an invalid URL."""
-    found: Publisher = importlib.import_module("isotherm.bus.publish").AmqpPublisher(
+    found: Publisher = loading.load("isotherm.bus.publish:AmqpPublisher")(
         address.parse(url), exchange, durable=durable)
     return found

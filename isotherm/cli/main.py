@@ -7,7 +7,6 @@ import the engine.
 from __future__ import annotations
 
 import difflib
-import importlib
 import os
 import sys
 import traceback
@@ -16,7 +15,7 @@ from collections.abc import Sequence
 import click
 
 import isotherm
-from isotherm import collector, errors
+from isotherm import collector, errors, loading
 from isotherm.cli import codes, options
 from isotherm.cli.show import console, encodings, problems
 
@@ -134,8 +133,7 @@ class LazyGroup(click.Group):
             raise click.UsageError(UNSUPPORTED[cmd_name])
         if cmd_name not in COMMANDS:
             return None
-        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
-        command: click.Command = getattr(importlib.import_module(module), attribute)
+        command: click.Command = loading.load(COMMANDS[cmd_name][0])
         return command
 
     def resolve_command(
@@ -213,7 +211,10 @@ def run() -> int:
     """Run `main` as the entry point of the process `isotherm`."""
     collector.tune()
     encodings.tolerate()
-    return main()
+    try:
+        return main()
+    finally:
+        collector.leave()
 
 
 if __name__ == "__main__":

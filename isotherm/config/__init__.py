@@ -5,9 +5,9 @@ The library that reads files is slow to import, so it is loaded only when there 
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 
+from isotherm import loading
 from isotherm.config.settings import Settings, options
 
 __all__ = ["Settings", "load", "options"]
@@ -18,5 +18,5 @@ def load(*paths: Path) -> Settings:
     present = [path for path in paths if path.exists()]
     if not present:
         return Settings()
-    found: Settings = importlib.import_module("isotherm.config.files").read(present)
+    found: Settings = loading.load("isotherm.config.files:read")(present)
     return found

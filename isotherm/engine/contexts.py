@@ -6,12 +6,12 @@ from it: each call that changes something checks the step's lease first (I5). `r
 
 from __future__ import annotations
 
-import importlib
 import random as random_
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from isotherm import loading
 from isotherm.config import Settings
 from isotherm.engine import stored_ports
 from isotherm.resources import cloud_lookups, contract, gate, service_threads
@@ -66,7 +66,7 @@ def shared(
 def _fetch(settings: Settings) -> Callable[[str], Awaitable[str]]:
     async def text(url: str) -> str:
         # Loaded at the first use: few templates name another by a URL.
-        found: str = await importlib.import_module("isotherm.fetch").Fetcher(settings).text(url)
+        found: str = await loading.load("isotherm.fetch:Fetcher")(settings).text(url)
         return found
 
     return text

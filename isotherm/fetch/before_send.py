@@ -6,10 +6,11 @@ A caller checks there that it may still send, and learns that the request has le
 from __future__ import annotations
 
 import contextvars
-import importlib
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
+
+from isotherm import loading
 
 if TYPE_CHECKING:
     import aiohttp
@@ -25,7 +26,7 @@ def call_before_send(before: Callable[[], None] | None) -> None:
 @cache
 def request_class() -> type[aiohttp.ClientRequest]:
     """Return the class of requests for a session."""
-    http = importlib.import_module("aiohttp")
+    http = loading.load("aiohttp")
 
     class CheckedRequest(http.ClientRequest):  # type: ignore[misc, name-defined]  # aiohttp is imported late
         async def send(self, conn: Any) -> Any:

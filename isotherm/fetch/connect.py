@@ -7,7 +7,6 @@ are not unpacked. aiohttp is loaded at the first request: commands that fetch no
 from __future__ import annotations
 
 import contextlib
-import importlib
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from isotherm import loading
 from isotherm.fetch import before_send
 from isotherm.fetch.addresses import UrlRefused
 
@@ -65,7 +65,7 @@ def target(url: str) -> FetchTarget:
     if len(url) > _LONGEST_URL or any(one < " " or one == "\x7f" for one in url):
         raise UrlRefused
     try:
-        found = importlib.import_module("yarl").URL(url)
+        found = loading.load("yarl").URL(url)
         host, port = found.raw_host, found.port
     except (UnicodeError, ValueError, TypeError):
         raise UrlRefused from None
@@ -87,7 +87,7 @@ def _path(url: str) -> str:
 @contextlib.asynccontextmanager
 async def response(request: PinnedRequest, address: str) -> AsyncIterator[aiohttp.ClientResponse]:
     """Send a request to a checked address and yield the response. TLS and the header Host still use the name."""
-    http, url = importlib.import_module("aiohttp"), importlib.import_module("yarl").URL
+    http, url = loading.load("aiohttp"), loading.load("yarl").URL
     before_send.call_before_send(request.before)
     connector = http.TCPConnector(force_close=True, use_dns_cache=False)
     timeout = http.ClientTimeout(total=None, sock_connect=_CONNECT_S)
@@ -117,7 +117,7 @@ class HttpFailures:
 
 @cache
 def failures() -> HttpFailures:
-    http = importlib.import_module("aiohttp")
+    http = loading.load("aiohttp")
     return HttpFailures((http.ClientConnectorError, http.ConnectionTimeoutError),
                         (http.ClientOSError, http.ServerTimeoutError), (http.ClientError, ValueError))
 

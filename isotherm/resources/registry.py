@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections import ChainMap
-from collections.abc import Callable, Collection, Container, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 from isotherm.errors import NotFound, Problem, UserError
 from isotherm.resources import cloud_lookups, contract, properties, translation
 from isotherm.resources.catalog import heat_types, type_documents
+from isotherm.resources.catalog.type_table import TypeTable
 from isotherm.resources.context import local_access
 from isotherm.resources.nested import nested_stack
 from isotherm.resources.schema import HIDDEN, Schema
@@ -39,11 +40,11 @@ class Registry:
     """All resource types by name. Templates must not use `retired` types, but their resources still work."""
 
     def __init__(
-        self, types: Iterable[type[contract.Resource]] = (), retired: Iterable[type[contract.Resource]] = (),
+        self, types: Iterable[type[contract.Resource]] | TypeTable = (), retired: TypeTable | None = None,
         explain_missing: Callable[[str], str] = _no_origin,
     ) -> None:
-        self.types: dict[str, type[contract.Resource]] = {}
-        self._retired = {one.TYPE: one for one in retired}
+        self.types = types if isinstance(types, TypeTable) else TypeTable(types)
+        self._retired = TypeTable() if retired is None else retired
         # Returns where a type came from whose plug-in is not here, as a sentence; "" if that is not known.
         self._explain_missing = explain_missing
         self._templates: dict[str, type[contract.Resource]] = {}
@@ -51,8 +52,6 @@ class Registry:
         self._services: Container[str] | None = None
         # Whether a template may name types that are not available.
         self.is_lenient = False
-        for one in types:
-            self.register(one)
 
     def limited(
         self, may_use: Callable[[str], bool] | None, services: Container[str] | None = None, *, is_lenient: bool = False
@@ -71,9 +70,10 @@ class Registry:
 
     def with_types(self, types: Collection[type[contract.Resource]], explain_missing: Callable[[str], str]) -> Registry:
         """Return a registry with the types of plug-ins; `explain_missing` says where a type came from."""
-        found = Registry((*self.types.values(), *types), self._retired.values(), explain_missing)
-        if not types:
-            found.types, found._templates = self.types, self._templates
+        if types:
+            return Registry(self.types.with_classes(types), self._retired, explain_missing)
+        found = Registry(self.types, self._retired, explain_missing)
+        found._templates = self._templates
         return found
 
     def check(self, named: Iterable[tuple[str, str]], environment: Environment, *, policy: bool = True) -> None:
@@ -111,9 +111,7 @@ class Registry:
                 raise UserError(f"You are not authorized to use resource_types:{name}.", kind="Forbidden")
 
     def register(self, one: type[contract.Resource]) -> None:
-        if not one.TYPE:
-            raise ValueError(f"{one.__name__} has no TYPE")
-        self.types[one.TYPE] = one
+        self.types.register(one)
 
     def target(self, type_name: str, environment: Environment, resource_name: str | None = None) -> TypeTarget:
         """Return what a type name stands for: a class here or in Heat, or a template.
@@ -196,6 +194,10 @@ class Registry:
     def _not_found(self, type_name: str) -> NotFound:
         text = f"The Resource Type ({type_name}) could not be found."
         return NotFound(f"{text} {self._explain_missing(type_name)}".rstrip(), kind="EntityNotFound")
+
+    def names(self) -> Sequence[str]:
+        """Return the names of all types, sorted, those of hidden types too. No class is loaded."""
+        return sorted(self.types)
 
     def list(self, *, name: str = "", status: str = "") -> list[str]:
         """Return the names of all types, sorted.

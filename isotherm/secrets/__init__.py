@@ -7,11 +7,10 @@ which knows the secrets of a stack. The cipher is slow to import, so only `ring`
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from isotherm import errors
+from isotherm import errors, loading
 from isotherm.config import Settings
 from isotherm.secrets.redactor import MASK, Redactor
 from isotherm.secrets.sealed import SEALED, is_sealed, key_name, unreadable
@@ -30,7 +29,7 @@ _KNOWN_TO_ALL = frozenset({"notgood but just long enough i t", "notgood but just
 
 def key_ring(keys: Sequence[str]) -> KeyRing:
     """Return a ring of these keys, the newest first."""
-    made: KeyRing = importlib.import_module("isotherm.secrets.ring").KeyRing(keys)
+    made: KeyRing = loading.load("isotherm.secrets.ring:KeyRing")(keys)
     return made
 
 

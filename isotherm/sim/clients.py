@@ -10,6 +10,7 @@ from typing import Any
 
 from isotherm import errors
 from isotherm.engine import orchestrator
+from isotherm.engine.ownership import export
 from isotherm.sim.checks import operation_log
 from isotherm.sim.checks.observers import policies
 from isotherm.sim.checks.witness import Witness
@@ -85,7 +86,7 @@ class Clients:
             if not isinstance(answer, errors.NotFound | errors.Conflict) and not expected_refusal:
                 self._witness.broken("I14", f"{name} was refused: {answer}")
             return
-        if isinstance(answer, orchestrator.Abandoned):
+        if isinstance(answer, export.Abandoned):
             answer = answer.accepted
         expected = isinstance(answer, orchestrator.Accepted) and operation_log.expects_operation(request.verb)
         if expected and (made is None or (made.id, made.generation) != (answer.operation_id, answer.generation)):

@@ -33,7 +33,7 @@ class Lab:
         self.engine = Embedded(folder, cloud_name=example.cloud)
         if self.engine.types.types.get(example.type.TYPE) is not example.type:
             # The registry may be shared: the type is not left in it.
-            self.engine.types.types = {**self.engine.types.types, example.type.TYPE: example.type}
+            self.engine.types.types = self.engine.types.types.with_classes([example.type])
 
     def request(self, properties: Mapping[str, Any], **more: Any) -> Request:
         """Return the request for a stack with the resource and those beside it."""

@@ -1,4 +1,4 @@
-"""The collector is calm in a process that asks for it."""
+"""The collector is calm in a process that asks for it, and does nothing when the process ends."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ import gc
 from isotherm import collector
 collector.tune()
 assert gc.isenabled() and gc.get_threshold() == collector.THRESHOLDS and gc.get_freeze_count() > 1000
+frozen = gc.get_freeze_count()
+kept = [[] for _ in range(1000)]
+collector.leave()
+assert not gc.isenabled() and gc.get_freeze_count() > frozen + 1000
 """
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+from isotherm import loading
 from isotherm.api.auth import standalone
 from isotherm.api.auth.standalone import Authenticator
 from isotherm.api.policy.enforcer import Enforcer
@@ -20,8 +20,8 @@ from isotherm.identity.stack_users import KeystoneStackUsers
 def authenticator(settings: Settings, policy: Enforcer, folder: Path) -> Authenticator:
     """Return the authenticator. Keystone's libraries are slow to import, so only the keystone strategy imports them."""
     if settings.auth_strategy == "keystone":
-        conf = importlib.import_module("isotherm.config.files").opened(settings.config_files)
-        found: Authenticator = importlib.import_module("isotherm.api.auth.keystone").Keystone(conf, policy)
+        conf = loading.load("isotherm.config.files:opened")(settings.config_files)
+        found: Authenticator = loading.load("isotherm.api.auth.keystone:Keystone")(conf, policy)
         return found
     return standalone.Standalone(standalone.token(folder / "token"))
 
@@ -32,8 +32,8 @@ async def delegation(settings: Settings, credential_store: CredentialStore) -> A
     if settings.auth_strategy != "keystone":
         yield NoDelegation()
         return
-    conf = importlib.import_module("isotherm.config.files").opened(settings.config_files)
-    trusts = importlib.import_module("isotherm.identity.trusts").Trusts(conf, settings, credential_store)
+    conf = loading.load("isotherm.config.files:opened")(settings.config_files)
+    trusts = loading.load("isotherm.identity.trusts:Trusts")(conf, settings, credential_store)
     task = asyncio.create_task(trusts.run())
     try:
         yield trusts

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
 
+from isotherm import loading
 from isotherm.api.browser.logins import CodeLogin, PageLogin, PasswordLogin
 from isotherm.config import Settings
 from isotherm.identity.page_sessions import SessionStore
@@ -22,6 +22,6 @@ def of(settings: Settings, sessions: SessionStore) -> PageAccess:
     """Return the access of the options. Keystone's libraries are slow to import, so only that strategy imports them."""
     if settings.auth_strategy != "keystone":
         return PageAccess(sessions, CodeLogin(sessions))
-    conf = importlib.import_module("isotherm.config.files").opened(settings.config_files)
-    keystone = importlib.import_module("isotherm.identity.keystone_login").KeystoneLogin.of(conf)
+    conf = loading.load("isotherm.config.files:opened")(settings.config_files)
+    keystone = loading.load("isotherm.identity.keystone_login:KeystoneLogin").of(conf)
     return PageAccess(sessions, PasswordLogin(sessions, keystone))

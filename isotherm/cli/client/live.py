@@ -25,7 +25,7 @@ from isotherm.engine.queries.follow import Frame
 
 INTERVAL_S = 0.2
 # The first poll comes early, for operations that end at once.
-FIRST_INTERVAL_S = 0.05
+FIRST_INTERVAL_S = 0.02
 # How many events back the end of the operation is searched for.
 _LAST_EVENTS = 1000
 # Maximum fraction of the time that polling takes.

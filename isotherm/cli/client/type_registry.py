@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 
-from isotherm import config
+from isotherm import config, loading
 from isotherm.cli.client import home
 from isotherm.engine.process.home_files import CONFIG, DATABASE
 from isotherm.plugins import discover
@@ -27,6 +26,6 @@ def _origin_of(name: str) -> str:
     if not (home.location() / DATABASE).exists():
         return ""
     # Imported here: a template whose types all exist does not need the store, which is slow to import.
-    opened = importlib.import_module("isotherm.engine.process.home").Folder(home.location(), home.files())
+    opened = loading.load("isotherm.engine.process.home:Folder")(home.location(), home.files())
     with contextlib.closing(opened) as folder:
         return str(folder.type_origins().get(name, ""))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator
 
 import click
 from rich.console import RenderableType
 
-from isotherm import config, errors
+from isotherm import config, errors, loading
 from isotherm.cli import options
 from isotherm.cli.client import home
 from isotherm.cli.show import console
@@ -35,7 +34,7 @@ def list_functions(printer: console.Printer, version: str) -> None:
     """
     # Plug-ins bring functions along. Loading them imports all resource types, which is slow.
     if installed.are_any(config.load(home.location() / CONFIG, *home.files()).plugin_dirs):
-        importlib.import_module("isotherm.cli.client.type_registry").plugins()
+        loading.load("isotherm.cli.client.type_registry:plugins")()
     dialect = find(version)
     names = sorted({*dialect.functions, *dialect.condition_functions}, key=str.lower)
     rows = [_row(dialect, name) for name in names]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import copy
-import importlib
 import sys
 from pathlib import Path
 
 import click
 
-from isotherm import collector
+from isotherm import collector, loading
 from isotherm.cli import codes, main, options
 from isotherm.cli.client import home
 from isotherm.cli.show import encodings
@@ -51,9 +50,9 @@ class ManageGroup(click.Group):
         name = next((one for one in COMMANDS if _plain(one) == _plain(cmd_name)), None)
         if name is None:
             return None
-        module, _, attribute = COMMANDS[name][0].partition(":")
-        command: click.Command = getattr(importlib.import_module(module), attribute)
-        return command if module.startswith(_HERE) else _with_manage_examples(command)
+        address = COMMANDS[name][0]
+        command: click.Command = loading.load(address)
+        return command if address.startswith(_HERE) else _with_manage_examples(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -87,7 +86,10 @@ def run() -> int:
     """Run the group as the entry point of the process `heat-manage`."""
     collector.tune()
     encodings.tolerate()
-    return main.main(command=manage, name="heat-manage")
+    try:
+        return main.main(command=manage, name="heat-manage")
+    finally:
+        collector.leave()
 
 
 if __name__ == "__main__":

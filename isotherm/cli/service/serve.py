@@ -102,7 +102,7 @@ def run(
 
     async def whole(engine: Embedded) -> None:
         stop.catch()
-        metrics = ServiceMetrics(engine.types.list())
+        metrics = ServiceMetrics(engine.types.names())
         engine.committed.listeners += [committed.log_changes, metrics.count]
         async with engine.on_bus(), metrics.counting(engine.bus):
             await work(engine, stop, metrics)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ import click
 from rich.console import RenderableType
 from rich.text import Text
 
+from isotherm import loading
 from isotherm.cli import codes, options
 from isotherm.cli.client import inputs
 from isotherm.cli.client.files import TEMPLATE_SUFFIXES
@@ -60,7 +60,7 @@ def plan(  # noqa: PLR0913 - one for each option
         raise click.UsageError("--dot draws a template only: leave out -t.")
     if of_stack:
         # Imported here: a plan of a file does not need the engine, which is slow to import.
-        changes = importlib.import_module("isotherm.cli.client.changes")
+        changes = loading.load("isotherm.cli.client.changes")
         read = None if template is None else inputs.read(printer, template, environments, parameters)
         code: int = changes.show(
             printer, what, read, changes.Showing(fresh, refresh, out, detailed, moved, target, exclude))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import importlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import click
 from rich.console import RenderableType
 
 from isotherm import config as configuration
+from isotherm import loading
 from isotherm.cli import options
 from isotherm.cli.client import home
 from isotherm.cli.show import console
@@ -45,7 +45,7 @@ def _row(one: Option, settings: Settings) -> dict[str, Any]:
 def _unknown(files: Sequence[str]) -> list[str]:
     if not files:
         return []
-    found: list[str] = importlib.import_module("isotherm.config.files").unknown(files)
+    found: list[str] = loading.load("isotherm.config.files:unknown")(files)
     return found
 
 

@@ -7,13 +7,12 @@ project that the entry stands for. Every process with that entry can then work o
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
-from isotherm import errors
+from isotherm import errors, loading
 from isotherm.config import Settings
 from isotherm.engine import cloud_binding
 from isotherm.identity.credentials import CredentialStore
@@ -197,8 +196,8 @@ class ServiceClouds:
     @cached_property
     def _service(self) -> ServiceAccess:
         # Keystone's libraries are slow to import.
-        conf = importlib.import_module("isotherm.config.files").opened(self._settings.config_files)
-        found: ServiceAccess = importlib.import_module("isotherm.identity.service_access").of(conf, self._settings)
+        conf = loading.load("isotherm.config.files:opened")(self._settings.config_files)
+        found: ServiceAccess = loading.load("isotherm.identity.service_access:of")(conf, self._settings)
         return found
 
     @cached_property

@@ -13,17 +13,11 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from isotherm import bus
+from isotherm import bus, loading
 from isotherm.engine import contexts
-from isotherm.engine.convergence.worker import Tuning as WorkerTuning
-from isotherm.engine.convergence.worker import Worker
-from isotherm.engine.delivery import sinks
-from isotherm.engine.delivery.service import Count, DeliveryService
-from isotherm.engine.legacy.engine import LegacyEngine
-from isotherm.engine.legacy.engine import Tuning as LegacyTuning
 from isotherm.engine.nested.inner_reads import Access
-from isotherm.engine.nested.inner_stacks import InnerStacksFactory
 from isotherm.engine.nested.shared_outputs import ProjectOutputs
 from isotherm.engine.orchestrator import Orchestrator
 from isotherm.engine.process import cloud_access, file_listener, local_access
@@ -35,12 +29,9 @@ from isotherm.engine.process.home_files import JOURNAL
 from isotherm.engine.queries.feed import Feed
 from isotherm.engine.service_ports import ServicePorts
 from isotherm.engine.stack_lifecycle import StackLifecycle
-from isotherm.engine.steps.ports import EnginePorts
-from isotherm.engine.steps.throttle import TypeThrottle
 from isotherm.identity.credentials import CredentialStore
 from isotherm.identity.requester import Requester
 from isotherm.observer.hints import HintCollector
-from isotherm.observer.service import Observer, ObserverPorts, Tuning
 from isotherm.planning import off_loop, planner
 from isotherm.plugins import discover
 from isotherm.resources import contract
@@ -55,6 +46,13 @@ from isotherm.secrets import ring as _ring  # noqa: F401
 from isotherm.secrets.signing import Signer
 from isotherm.states import ServiceKind
 from isotherm.store.admin import type_origins
+
+if TYPE_CHECKING:
+    # Loaded when the process takes up the role that needs them (decision 33).
+    from isotherm.engine.convergence.worker import Worker
+    from isotherm.engine.delivery.service import Count
+    from isotherm.engine.legacy.engine import LegacyEngine
+    from isotherm.observer.service import Observer, Tuning
 
 
 class Embedded(Folder):
@@ -152,31 +150,39 @@ class Embedded(Folder):
         async with self._registered(ServiceKind.ENGINE, self._engine_load) as (name, reality):
             if self._new_origins:
                 await self.store.write(lambda connection: type_origins.record(connection, self._new_origins))
-            context = self._context(reality)
-            types, store = self.types, self._watched_store
-            nesting = InnerStacksFactory(store, types, self._plans, self.clock, new_id, self._wake_here, self.settings)
-            concurrency = self.settings.engine_concurrency
-            ports = EnginePorts(store, context, types.implementation, self._plans, new_id, self.settings, nesting,
-                                TypeThrottle.of(self.settings, context))
-            self._worker = Worker(name, ports, WorkerTuning(concurrency=concurrency), self.bus)
-            self._legacy = LegacyEngine(name, ports, LegacyTuning(concurrency=concurrency))
-            tasks = [asyncio.create_task(self._legacy.run()), asyncio.create_task(self._worker.run())]
+            worker, legacy = self._worker, self._legacy = self._engines(name, self._context(reality))
+            tasks = [asyncio.create_task(legacy.run()), asyncio.create_task(worker.run())]
             try:
                 yield
             finally:
-                self._legacy.stop()
-                self._worker.stop()
+                legacy.stop()
+                worker.stop()
                 await asyncio.gather(*tasks)
                 self._worker = self._legacy = None
 
+    def _engines(self, name: str, context: contract.Context) -> tuple[Worker, LegacyEngine]:
+        """Return the engines of both architectures."""
+        types, store = self.types, self._watched_store
+        nesting = loading.load("isotherm.engine.nested.inner_stacks:InnerStacksFactory")(
+            store, types, self._plans, self.clock, new_id, self._wake_here, self.settings)
+        throttle = loading.load("isotherm.engine.steps.throttle:TypeThrottle").of(self.settings, context)
+        ports = loading.load("isotherm.engine.steps.ports:EnginePorts")(
+            store, context, types.implementation, self._plans, new_id, self.settings, nesting, throttle)
+        convergence = loading.load("isotherm.engine.convergence.worker")
+        one_by_one = loading.load("isotherm.engine.legacy.engine")
+        concurrency = self.settings.engine_concurrency
+        worker = convergence.Worker(name, ports, convergence.Tuning(concurrency=concurrency), self.bus)
+        return worker, one_by_one.LegacyEngine(name, ports, one_by_one.Tuning(concurrency=concurrency))
+
     @asynccontextmanager
-    async def observing(self, tuning: Tuning = Tuning()) -> AsyncIterator[None]:  # noqa: B008 - frozen
+    async def observing(self, tuning: Tuning | None = None) -> AsyncIterator[None]:
         """Observe the stacks of this folder inside of the context. An engine that drives repairs them."""
         async with self._registered(ServiceKind.OBSERVER, self._observer_load) as (name, reality):
-            context = self._context(reality)
-            ports = ObserverPorts(self.store, context, self.types.implementation, self._plans,
-                                  lambda project: self.orchestrator_for(Requester(project)).drift, self.settings)
-            observer = self._observer = Observer(name, ports, tuning)
+            context, service = self._context(reality), loading.load("isotherm.observer.service")
+            ports = service.ObserverPorts(self.store, context, self.types.implementation, self._plans,
+                                          lambda project: self.orchestrator_for(Requester(project)).drift, self.settings)
+            observer: Observer = service.Observer(name, ports, tuning or service.Tuning())
+            self._observer = observer
             task = asyncio.create_task(observer.run())
             try:
                 yield
@@ -188,7 +194,8 @@ class Embedded(Folder):
     @asynccontextmanager
     async def delivering(self, count: Count) -> AsyncIterator[None]:
         """Deliver events to the sinks of the options inside of the context."""
-        service = DeliveryService(self.store, self.clock, sinks.of(self.settings, self.clock), count)
+        sinks = loading.load("isotherm.engine.delivery.sinks").of(self.settings, self.clock)
+        service = loading.load("isotherm.engine.delivery.service:DeliveryService")(self.store, self.clock, sinks, count)
         task = asyncio.create_task(service.run())
         try:
             yield

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isotherm import errors
+from isotherm import errors, loading
 from isotherm.config import Settings
 from isotherm.resources.context import local_access
 
@@ -57,5 +56,5 @@ class LazyHttp:
 
     async def call(self, call: local_access.Call) -> local_access.Reply:
         if self._client is None:
-            self._client = importlib.import_module("isotherm.resources.http.client").Client(self._settings)
+            self._client = loading.load("isotherm.resources.http.client:Client")(self._settings)
         return await self._client.call(call)

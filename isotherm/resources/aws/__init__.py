@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from isotherm.resources.aws import ec2
-from isotherm.resources.aws.stack import Stack
-from isotherm.resources.contract import Resource
 
-TYPES: tuple[type[Resource], ...] = (Stack, *ec2.TYPES)
+#: Type -> address of its class, which is loaded when it is first needed (decision 33).
+TYPES = {
+    "AWS::CloudFormation::Stack": "isotherm.resources.aws.stack:Stack",
+    **ec2.TYPES,
+}

@@ -2,47 +2,36 @@
 
 from __future__ import annotations
 
-from isotherm.resources.contract import Resource
-from isotherm.resources.heat.access_policy import AccessPolicy
-from isotherm.resources.heat.delay import Delay
-from isotherm.resources.heat.dummy import Dummy
-from isotherm.resources.heat.groups.auto_scaling_group import AutoScalingGroup
-from isotherm.resources.heat.groups.resource_chain import ResourceChain
-from isotherm.resources.heat.groups.resource_group import ResourceGroup
-from isotherm.resources.heat.groups.scaling_policy import ScalingPolicy
-from isotherm.resources.heat.none import NoneResource
-from isotherm.resources.heat.random_string import RandomString
-from isotherm.resources.heat.remote_stack import RemoteStack
-from isotherm.resources.heat.software.deployed_server import DeployedServer
-from isotherm.resources.heat.software.deployment_group import (
-    SoftwareDeploymentGroup,
-    SoftwareDeployments,
-    StructuredDeploymentGroup,
-    StructuredDeployments,
-)
-from isotherm.resources.heat.software.software_config import (
-    CloudConfig,
-    MultipartMime,
-    SoftwareComponent,
-    SoftwareConfig,
-    StructuredConfig,
-)
-from isotherm.resources.heat.software.software_deployment import SoftwareDeployment, StructuredDeployment
-from isotherm.resources.heat.stack_outputs import StackOutputs
-from isotherm.resources.heat.test_resource import TestResource
-from isotherm.resources.heat.value import Value
-from isotherm.resources.heat.wait_condition import (
-    CloudFormationHandle,
-    CloudFormationWaitCondition,
-    UpdateWaitConditionHandle,
-    WaitCondition,
-    WaitConditionHandle,
-)
-
-TYPES: tuple[type[Resource], ...] = (
-    AccessPolicy, AutoScalingGroup, CloudConfig, CloudFormationHandle, CloudFormationWaitCondition, Delay,
-    DeployedServer, Dummy, MultipartMime, NoneResource, RandomString, RemoteStack, ResourceChain, ResourceGroup,
-    ScalingPolicy, SoftwareComponent, SoftwareConfig, SoftwareDeployment, SoftwareDeploymentGroup, SoftwareDeployments,
-    StackOutputs, StructuredConfig, StructuredDeployment, StructuredDeploymentGroup, StructuredDeployments, TestResource,
-    UpdateWaitConditionHandle, Value, WaitCondition, WaitConditionHandle,
-)
+#: Type -> address of its class, which is loaded when it is first needed (decision 33).
+TYPES = {
+    "AWS::CloudFormation::WaitCondition": "isotherm.resources.heat.wait_condition:CloudFormationWaitCondition",
+    "AWS::CloudFormation::WaitConditionHandle": "isotherm.resources.heat.wait_condition:CloudFormationHandle",
+    "Isotherm::Stack::Outputs": "isotherm.resources.heat.stack_outputs:StackOutputs",
+    "OS::Heat::AccessPolicy": "isotherm.resources.heat.access_policy:AccessPolicy",
+    "OS::Heat::AutoScalingGroup": "isotherm.resources.heat.groups.auto_scaling_group:AutoScalingGroup",
+    "OS::Heat::CloudConfig": "isotherm.resources.heat.software.software_config:CloudConfig",
+    "OS::Heat::Delay": "isotherm.resources.heat.delay:Delay",
+    "OS::Heat::DeployedServer": "isotherm.resources.heat.software.deployed_server:DeployedServer",
+    "OS::Heat::Dummy": "isotherm.resources.heat.dummy:Dummy",
+    "OS::Heat::MultipartMime": "isotherm.resources.heat.software.software_config:MultipartMime",
+    "OS::Heat::None": "isotherm.resources.heat.none:NoneResource",
+    "OS::Heat::RandomString": "isotherm.resources.heat.random_string:RandomString",
+    "OS::Heat::ResourceChain": "isotherm.resources.heat.groups.resource_chain:ResourceChain",
+    "OS::Heat::ResourceGroup": "isotherm.resources.heat.groups.resource_group:ResourceGroup",
+    "OS::Heat::ScalingPolicy": "isotherm.resources.heat.groups.scaling_policy:ScalingPolicy",
+    "OS::Heat::SoftwareComponent": "isotherm.resources.heat.software.software_config:SoftwareComponent",
+    "OS::Heat::SoftwareConfig": "isotherm.resources.heat.software.software_config:SoftwareConfig",
+    "OS::Heat::SoftwareDeployment": "isotherm.resources.heat.software.software_deployment:SoftwareDeployment",
+    "OS::Heat::SoftwareDeploymentGroup": "isotherm.resources.heat.software.deployment_group:SoftwareDeploymentGroup",
+    "OS::Heat::SoftwareDeployments": "isotherm.resources.heat.software.deployment_group:SoftwareDeployments",
+    "OS::Heat::Stack": "isotherm.resources.heat.remote_stack:RemoteStack",
+    "OS::Heat::StructuredConfig": "isotherm.resources.heat.software.software_config:StructuredConfig",
+    "OS::Heat::StructuredDeployment": "isotherm.resources.heat.software.software_deployment:StructuredDeployment",
+    "OS::Heat::StructuredDeploymentGroup": "isotherm.resources.heat.software.deployment_group:StructuredDeploymentGroup",
+    "OS::Heat::StructuredDeployments": "isotherm.resources.heat.software.deployment_group:StructuredDeployments",
+    "OS::Heat::TestResource": "isotherm.resources.heat.test_resource:TestResource",
+    "OS::Heat::UpdateWaitConditionHandle": "isotherm.resources.heat.wait_condition:UpdateWaitConditionHandle",
+    "OS::Heat::Value": "isotherm.resources.heat.value:Value",
+    "OS::Heat::WaitCondition": "isotherm.resources.heat.wait_condition:WaitCondition",
+    "OS::Heat::WaitConditionHandle": "isotherm.resources.heat.wait_condition:WaitConditionHandle",
+}

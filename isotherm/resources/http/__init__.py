@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from isotherm.resources.contract import Resource
-from isotherm.resources.http.object import Object
-
-TYPES: tuple[type[Resource], ...] = (Object,)
+#: Type -> address of its class, which is loaded when it is first needed (decision 33).
+TYPES = {
+    "Isotherm::Http::Object": "isotherm.resources.http.object:Object",
+}

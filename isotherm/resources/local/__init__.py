@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from isotherm.resources.contract import Resource
-from isotherm.resources.local.directory import Directory
-from isotherm.resources.local.file import File
-from isotherm.resources.local.process import Process
-
-TYPES: tuple[type[Resource], ...] = (Directory, File, Process)
+#: Type -> address of its class, which is loaded when it is first needed (decision 33).
+TYPES = {
+    "Isotherm::Local::Directory": "isotherm.resources.local.directory:Directory",
+    "Isotherm::Local::File": "isotherm.resources.local.file:File",
+    "Isotherm::Local::Process": "isotherm.resources.local.process:Process",
+}

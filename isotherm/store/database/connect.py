@@ -7,7 +7,6 @@ transaction, so that a frozen machine does not block the others.
 
 from __future__ import annotations
 
-import importlib
 import sqlite3
 import time
 from collections.abc import Callable
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from isotherm import errors
+from isotherm import errors, loading
 from isotherm.store import limits
 from isotherm.store.database import sealing
 
@@ -126,7 +125,7 @@ class _Postgresql:
 
     @staticmethod
     def options(_where: sa.URL) -> dict[str, Any]:
-        importlib.import_module(_Postgresql.DRIVER)
+        loading.load(_Postgresql.DRIVER)
         # No prepared statements: a plan that was made for an empty table would be kept.
         settings = {"idle_in_transaction_session_timeout": f"{SILENCE_S}s", "lock_timeout": f"{LOCK_S}s", "jit": "off",
                     "timezone": "UTC"}
@@ -138,7 +137,7 @@ class _Postgresql:
 
     @staticmethod
     def listen(engine: sa.Engine, *, reading: bool) -> None:
-        driver, patience_s = importlib.import_module(_Postgresql.DRIVER), PATIENCE_S
+        driver, patience_s = loading.load(_Postgresql.DRIVER), PATIENCE_S
 
         def connect(_dialect: object, _record: object, given: Any, named: Any) -> Any:
             return driver.connect(patience_s, *given, **named)
@@ -153,13 +152,13 @@ class _Mariadb:
 
     @staticmethod
     def options(where: sa.URL) -> dict[str, Any]:
-        importlib.import_module(_Mariadb.DRIVER)
+        loading.load(_Mariadb.DRIVER)
         return {"connect_args": {"charset": where.query.get("charset", "utf8mb4"), "connect_timeout": 5,
                                  "read_timeout": PATIENCE_S, "write_timeout": PATIENCE_S}}
 
     @staticmethod
     def listen(engine: sa.Engine, *, reading: bool) -> None:
-        driver = importlib.import_module(_Mariadb.DRIVER)
+        driver = loading.load(_Mariadb.DRIVER)
         isolation = "REPEATABLE READ, READ ONLY" if reading else "READ COMMITTED"
 
         def set_up(connection: Any, _record: object) -> None:

@@ -7,13 +7,12 @@ first, and alembic is called only when it differs.
 from __future__ import annotations
 
 import contextlib
-import importlib
 from collections.abc import Iterator
 from pathlib import Path
 
 import sqlalchemy as sa
 
-from isotherm import errors
+from isotherm import errors, loading
 
 # The newest file under migrations/versions; a test holds the two together.
 HEAD = "0014"
@@ -43,8 +42,8 @@ def migrate(engine: sa.Engine, reader: sa.Engine) -> None:
             return
         raise errors.UserError(f"{engine.url.database} was made by a newer version of Isotherm.", kind="NotSupported",
                                hint=f"Its schema is {found}; this version knows {HEAD}.")
-    command = importlib.import_module("alembic.command")
-    config = importlib.import_module("alembic.config").Config()
+    command = loading.load("alembic.command")
+    config = loading.load("alembic.config").Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     with engine.begin() as connection, _alone(connection):
         config.attributes["connection"] = connection

@@ -17,7 +17,7 @@ metadata = sa.MetaData(
 
 def index(name: str, *columns: str, **of_databases: Any) -> sa.Index:
     """Return an index. Options of single databases (`sqlite_where`) wait until it is made: SQLAlchemy loads a database's
-    dialect to check them, and a process uses one only (decision 32).
+    dialect to check them, and a process uses one only (decision 33).
     """
     return sa.Index(name, *columns, info=of_databases)
 

@@ -6,16 +6,16 @@ expression.
 
 from __future__ import annotations
 
-import importlib
 from functools import cache
 from typing import Any
 
+from isotherm import loading
 from isotherm.template.functions.node import Judged, Live, Misuse, Scope
 
 
 @cache
 def _sandbox() -> Any:
-    return importlib.import_module("isotherm.template.functions.sandbox")
+    return loading.load("isotherm.template.functions.sandbox")
 
 
 class Yaql(Judged):

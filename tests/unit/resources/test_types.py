@@ -11,6 +11,7 @@ import pytest
 
 from isotherm import errors
 from isotherm.resources import contract, heat, registry
+from isotherm.resources.catalog.type_table import TypeTable
 from isotherm.resources.heat import delay, dummy, none, random_string, test_resource, value
 from isotherm.resources.reality.journal import MemoryReality
 
@@ -235,7 +236,7 @@ def test_delay() -> None:
 
 
 def test_every_type_is_described() -> None:
-    types = registry.Registry(heat.TYPES)
+    types = registry.Registry(TypeTable(addresses=heat.TYPES))
     assert "OS::Heat::Dummy" in types.list()
     assert types.list(name="Random") == types.list(name="*::Random*") == ["OS::Heat::RandomString"]
     for name in types.list():
@@ -251,12 +252,12 @@ def test_every_type_is_described() -> None:
 
 
 def test_the_template_of_a_type() -> None:
-    hot = registry.Registry(heat.TYPES).template("OS::Heat::TestResource", "hot")
+    hot = registry.Registry(TypeTable(addresses=heat.TYPES)).template("OS::Heat::TestResource", "hot")
     assert hot["parameters"]["wait_secs"]["default"] == 0
     assert hot["resources"] == {"TestResource": {"type": "OS::Heat::TestResource", "properties": {
         name: {"get_param": name} for name in test_resource.TestResource.properties_schema}}}
     assert hot["outputs"]["output"]["value"] == {"get_attr": ["TestResource", "output"]}
-    cfn = registry.Registry(heat.TYPES).template("OS::Heat::RandomString", "cfn")
+    cfn = registry.Registry(TypeTable(addresses=heat.TYPES)).template("OS::Heat::RandomString", "cfn")
     assert cfn["Parameters"]["length"] == {
         "Type": "Number", "Description": "How many characters the string has.", "Default": 32, "MinValue": 1,
         "MaxValue": 512}

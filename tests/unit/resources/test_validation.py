@@ -8,6 +8,7 @@ import pytest
 
 from isotherm.errors import UserError
 from isotherm.resources import heat, registry, schema
+from isotherm.resources.catalog.type_table import TypeTable
 from isotherm.resources.heat.test_resource import TestResource
 from isotherm.resources.schema import Schema
 from isotherm.resources.translation import Kind, Rule
@@ -18,7 +19,7 @@ from isotherm.template.model.definitions import Unresolved
 from isotherm.template.parameters import constraints, parameters
 from isotherm.template.parameters.parameters import Pseudo
 
-TYPES = registry.Registry(heat.TYPES)
+TYPES = registry.Registry(TypeTable(addresses=heat.TYPES))
 TEST, STRING, VALUE = "OS::Heat::TestResource", "OS::Heat::RandomString", "OS::Heat::Value"
 
 
@@ -75,7 +76,7 @@ class Renamed(TestResource):
 
 
 def test_values_that_hang_on_others_are_judged_by_type_under_a_former_name_too() -> None:
-    types = registry.Registry([*heat.TYPES, Renamed])
+    types = registry.Registry(TypeTable([Renamed], heat.TYPES))
 
     def accept(value: Any) -> None:
         resources = {"a": {"type": TEST}, "r": {"type": Renamed.TYPE, "properties": {"old": value}}}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from isotherm.resources.aws.ec2.eip import EIP
-from isotherm.resources.aws.ec2.eip_association import EIPAssociation
-from isotherm.resources.aws.ec2.instance import Instance
-from isotherm.resources.aws.ec2.security_group import EC2SecurityGroup
-from isotherm.resources.contract import Resource
-
-TYPES: tuple[type[Resource], ...] = (EIP, EIPAssociation, Instance, EC2SecurityGroup)
+#: Type -> address of its class, which is loaded when it is first needed (decision 33).
+TYPES = {
+    "AWS::EC2::EIP": "isotherm.resources.aws.ec2.eip:EIP",
+    "AWS::EC2::EIPAssociation": "isotherm.resources.aws.ec2.eip_association:EIPAssociation",
+    "AWS::EC2::Instance": "isotherm.resources.aws.ec2.instance:Instance",
+    "AWS::EC2::SecurityGroup": "isotherm.resources.aws.ec2.security_group:EC2SecurityGroup",
+}

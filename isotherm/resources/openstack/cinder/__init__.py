@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from isotherm.resources.contract import Resource
-from isotherm.resources.openstack.cinder.volume import Volume
-from isotherm.resources.openstack.cinder.volume_attachment import VolumeAttachment
-from isotherm.resources.openstack.cinder.volume_type import VolumeType
-
-TYPES: tuple[type[Resource], ...] = (Volume, VolumeAttachment, VolumeType)
+#: Type -> address of its class, which is loaded when it is first needed (decision 33).
+TYPES = {
+    "OS::Cinder::Volume": "isotherm.resources.openstack.cinder.volume:Volume",
+    "OS::Cinder::VolumeAttachment": "isotherm.resources.openstack.cinder.volume_attachment:VolumeAttachment",
+    "OS::Cinder::VolumeType": "isotherm.resources.openstack.cinder.volume_type:VolumeType",
+}

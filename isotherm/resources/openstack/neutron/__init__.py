@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from isotherm.resources.contract import Resource
-from isotherm.resources.openstack.neutron.extra_route_set import ExtraRouteSet
-from isotherm.resources.openstack.neutron.floating_ips.floating_ip import FloatingIP
-from isotherm.resources.openstack.neutron.floating_ips.floating_ip_association import FloatingIPAssociation
-from isotherm.resources.openstack.neutron.floating_ips.nova_floating_ip import NovaFloatingIP, NovaFloatingIPAssociation
-from isotherm.resources.openstack.neutron.net import Net
-from isotherm.resources.openstack.neutron.port import Port
-from isotherm.resources.openstack.neutron.provider_net import ProviderNet
-from isotherm.resources.openstack.neutron.router import Router
-from isotherm.resources.openstack.neutron.router_gateway import RouterGateway
-from isotherm.resources.openstack.neutron.router_interface import RouterInterface
-from isotherm.resources.openstack.neutron.security_group import SecurityGroup
-from isotherm.resources.openstack.neutron.security_group_rule import SecurityGroupRule
-from isotherm.resources.openstack.neutron.subnet import Subnet
-from isotherm.resources.openstack.neutron.trunk import Trunk
-
-TYPES: tuple[type[Resource], ...] = (
-    ExtraRouteSet, FloatingIP, FloatingIPAssociation, Net, NovaFloatingIP, NovaFloatingIPAssociation, Port, ProviderNet,
-    Router, RouterGateway, RouterInterface, SecurityGroup, SecurityGroupRule, Subnet, Trunk)
+#: Type -> address of its class, which is loaded when it is first needed (decision 33).
+TYPES = {
+    "OS::Neutron::ExtraRouteSet": "isotherm.resources.openstack.neutron.extra_route_set:ExtraRouteSet",
+    "OS::Neutron::FloatingIP": "isotherm.resources.openstack.neutron.floating_ips.floating_ip:FloatingIP",
+    "OS::Neutron::FloatingIPAssociation":
+        "isotherm.resources.openstack.neutron.floating_ips.floating_ip_association:FloatingIPAssociation",
+    "OS::Neutron::Net": "isotherm.resources.openstack.neutron.net:Net",
+    "OS::Neutron::Port": "isotherm.resources.openstack.neutron.port:Port",
+    "OS::Neutron::ProviderNet": "isotherm.resources.openstack.neutron.provider_net:ProviderNet",
+    "OS::Neutron::Router": "isotherm.resources.openstack.neutron.router:Router",
+    "OS::Neutron::RouterGateway": "isotherm.resources.openstack.neutron.router_gateway:RouterGateway",
+    "OS::Neutron::RouterInterface": "isotherm.resources.openstack.neutron.router_interface:RouterInterface",
+    "OS::Neutron::SecurityGroup": "isotherm.resources.openstack.neutron.security_group:SecurityGroup",
+    "OS::Neutron::SecurityGroupRule": "isotherm.resources.openstack.neutron.security_group_rule:SecurityGroupRule",
+    "OS::Neutron::Subnet": "isotherm.resources.openstack.neutron.subnet:Subnet",
+    "OS::Neutron::Trunk": "isotherm.resources.openstack.neutron.trunk:Trunk",
+    "OS::Nova::FloatingIP": "isotherm.resources.openstack.neutron.floating_ips.nova_floating_ip:NovaFloatingIP",
+    "OS::Nova::FloatingIPAssociation":
+        "isotherm.resources.openstack.neutron.floating_ips.nova_floating_ip:NovaFloatingIPAssociation",
+}

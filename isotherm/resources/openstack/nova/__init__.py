@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from isotherm.resources.contract import Resource
-from isotherm.resources.openstack.nova.flavor import Flavor
-from isotherm.resources.openstack.nova.key_pair import KeyPair
-from isotherm.resources.openstack.nova.server import Server
-from isotherm.resources.openstack.nova.server_group import ServerGroup
-
-TYPES: tuple[type[Resource], ...] = (Flavor, KeyPair, Server, ServerGroup)
+#: Type -> address of its class, which is loaded when it is first needed (decision 33).
+TYPES = {
+    "OS::Nova::Flavor": "isotherm.resources.openstack.nova.flavor:Flavor",
+    "OS::Nova::KeyPair": "isotherm.resources.openstack.nova.key_pair:KeyPair",
+    "OS::Nova::Server": "isotherm.resources.openstack.nova.server:Server",
+    "OS::Nova::ServerGroup": "isotherm.resources.openstack.nova.server_group:ServerGroup",
+}

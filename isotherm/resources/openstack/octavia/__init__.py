@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from isotherm.resources.contract import Resource
-from isotherm.resources.openstack.octavia.health_monitor import HealthMonitor
-from isotherm.resources.openstack.octavia.listener import Listener
-from isotherm.resources.openstack.octavia.load_balancer import LoadBalancer
-from isotherm.resources.openstack.octavia.pool import Pool
-from isotherm.resources.openstack.octavia.pool_member import PoolMember
-
-TYPES: tuple[type[Resource], ...] = (HealthMonitor, Listener, LoadBalancer, Pool, PoolMember)
+#: Type -> address of its class, which is loaded when it is first needed (decision 33).
+TYPES = {
+    "OS::Octavia::HealthMonitor": "isotherm.resources.openstack.octavia.health_monitor:HealthMonitor",
+    "OS::Octavia::Listener": "isotherm.resources.openstack.octavia.listener:Listener",
+    "OS::Octavia::LoadBalancer": "isotherm.resources.openstack.octavia.load_balancer:LoadBalancer",
+    "OS::Octavia::Pool": "isotherm.resources.openstack.octavia.pool:Pool",
+    "OS::Octavia::PoolMember": "isotherm.resources.openstack.octavia.pool_member:PoolMember",
+}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib
 import random
 import ssl
 import weakref
@@ -18,7 +17,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from isotherm import errors
+from isotherm import errors, loading
 from isotherm.config import Settings
 from isotherm.fetch import before_send
 from isotherm.resources.context import local_access
@@ -117,7 +116,7 @@ class _Pool:
 
 async def _held_session(limits: CallLimits) -> AsyncIterator[aiohttp.ClientSession]:
     """Yield a session. A loop that ends closes its asynchronous generators, and so the session."""
-    http = importlib.import_module("aiohttp")
+    http = loading.load("aiohttp")
     session = http.ClientSession(
         connector=http.TCPConnector(limit=0, keepalive_timeout=_IDLE_S), request_class=before_send.request_class(),
         timeout=http.ClientTimeout(total=None, sock_connect=limits.connect_s), cookie_jar=http.DummyCookieJar())
@@ -179,7 +178,7 @@ class Transport:
     async def _sent_once(
         self, service: str, call: local_access.Call, tls: Tls, attempt: _Attempt
     ) -> local_access.Reply:
-        http = importlib.import_module("aiohttp")
+        http = loading.load("aiohttp")
         pool = self._pool()
         session = await pool.session()
         before_send.call_before_send(attempt.begin)
@@ -212,7 +211,7 @@ def _nothing() -> None:
 
 def http_url(url: str) -> Any:
     """Return a URL whose escapes stay as they are."""
-    return importlib.import_module("yarl").URL(url, encoded=True)
+    return loading.load("yarl").URL(url, encoded=True)
 
 
 def _headers(given: Mapping[str, str]) -> dict[str, str]:

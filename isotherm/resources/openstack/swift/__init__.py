@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from isotherm.resources.contract import Resource
-from isotherm.resources.openstack.swift.container import Container
-from isotherm.resources.openstack.swift.signal import SwiftSignal
-from isotherm.resources.openstack.swift.signal_handle import SwiftSignalHandle
-
-TYPES: tuple[type[Resource], ...] = (Container, SwiftSignal, SwiftSignalHandle)
+#: Type -> address of its class, which is loaded when it is first needed (decision 33).
+TYPES = {
+    "OS::Heat::SwiftSignal": "isotherm.resources.openstack.swift.signal:SwiftSignal",
+    "OS::Heat::SwiftSignalHandle": "isotherm.resources.openstack.swift.signal_handle:SwiftSignalHandle",
+    "OS::Swift::Container": "isotherm.resources.openstack.swift.container:Container",
+}
