@@ -114,8 +114,15 @@ class JournalReality(_Reality):
     def _change(self, entry: Entry) -> None:
         # A process that was killed in the middle of a line must not spoil this one: hence the leading line end.
         torn = self._read_to < os.fstat(self._file).st_size
-        os.write(self._file, (b"\n" if torn else b"") + msgspec.json.encode(entry) + b"\n")
-        self._catch_up()
+        line = msgspec.json.encode(entry) + b"\n"
+        os.write(self._file, (b"\n" if torn else b"") + line)
+        end = self._read_to + len(line)
+        if os.fstat(self._file).st_size != end:
+            self._catch_up()
+            return
+        # The file has grown by this line alone, so it need not be read.
+        self._index(entry, self._read_to)
+        self._read_to = end
 
     def _catch_up(self) -> None:
         """Read the lines appended since the last read. A last line without a newline is still being written."""
@@ -124,6 +131,7 @@ class JournalReality(_Reality):
             raise errors.Permanent("the journal of objects has been cut short")
         if size == self._read_to:
             return
+        self._lines.seek(self._read_to)
         for line in self._lines:
             if not line.endswith(b"\n"):
                 self._lines.seek(self._read_to)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 from pathlib import Path
 
 import pytest
 
 from isotherm import errors
-from isotherm.resources.reality.journal import JournalReality
+from isotherm.resources.reality.journal import JournalReality, MemoryReality
 
 
 def test_a_line_that_was_torn_by_a_kill_never_happened_and_spoils_nothing(tmp_path: Path) -> None:
@@ -65,3 +66,25 @@ def test_a_journal_that_was_cut_is_said_so(tmp_path: Path) -> None:
         asyncio.run(reality.create("T", "other", {}, "y"))
     assert (tmp_path / "journal").stat().st_size == 0, "what would be forgotten is not made"
     reality.close()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_processes_that_take_turns_see_what_one_would_see(tmp_path: Path, seed: int) -> None:
+    chance, expected = random.Random(seed), MemoryReality()
+    writers = [JournalReality(tmp_path / "journal") for _ in range(3)]
+    for number in range(120):
+        writer, name = chance.choice(writers), f"object-{chance.randrange(6)}"
+        if asyncio.run(expected.get(name)) is None:
+            for one in (writer, expected):
+                asyncio.run(one.create("T", f"token-{number}", {"n": number}, name))
+        elif chance.random() < 0.5:
+            for one in (writer, expected):
+                assert asyncio.run(one.update(name, {"n": number}))
+        else:
+            for one in (writer, expected):
+                assert asyncio.run(one.delete(name))
+        reader = chance.choice(writers)
+        assert asyncio.run(reader.get(name)) == asyncio.run(expected.get(name))
+    for writer in writers:
+        assert writer.objects == expected.objects
+        writer.close()
