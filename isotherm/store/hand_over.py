@@ -27,6 +27,8 @@ from isotherm.store.versions.current import Slot
 from isotherm.store.watch import observations, repair_records, schedule
 
 _NODE, _VERSION, _USER = t.nodes.c, t.resources.c, t.stack_users.c
+# Resources that an error names.
+_NAMED = 5
 _STATUS_HINT = "Bring it to COMPLETE first: update it, or roll it back."
 
 
@@ -52,6 +54,8 @@ def write(connection: sa.Connection, leaving: Leaving, arriving: Arriving, now: 
         raise errors.UserError(f"Stack {home['name']} and stack {target['name']} are in different clouds.",
                                kind="NotSupported", hint="A resource can move between stacks of one cloud.")
     slot, before = _resource(connection, home, leaving.name)
+    for stack in (home, target):
+        _refuse_unfinished(connection, stack)
     _refuse_taken(connection, target, arriving.wanted.name)
     if problems := tuple(_problems(connection, home, before)):
         raise errors.UserError(problems=problems)
@@ -88,6 +92,22 @@ def refuse_unready(found: lookups.Row) -> None:
     if status is Status.FAILED:
         # Its rollback would go to a template that does not know of the move.
         raise errors.Conflict(f"Stack {found['name']} is {action.name}_FAILED.", kind="StackFailed", hint=_STATUS_HINT)
+
+
+def _refuse_unfinished(connection: sa.Connection, found: lookups.Row) -> None:
+    """Raise Conflict if the stack is not wholly as its newest input asks.
+
+    A check or a resume is COMPLETE also where the update before it has failed, and rollbacks would return to before that.
+    """
+    planned = current.planned(connection, found["id"])
+    behind = sorted(name for name, slot in current.of(connection, found["id"]).items()
+                    if not slot.proves(planned.get(name) or ""))
+    older = sa.select(_VERSION.name).where(_VERSION.stack_id == found["id"], _VERSION.superseded == sa.true())
+    behind = behind or sorted(connection.execute(older.limit(_NAMED)).scalars())
+    newest, complete = (rows.operation(connection, found[key] or "") for key in ("operation_id", "complete_operation_id"))
+    if behind or newest is None or complete is None or newest.input != complete.input:
+        which = f": {', '.join(behind[:_NAMED])}" if behind else ""
+        raise errors.Conflict(f"Stack {found['name']} is not up to date{which}.", kind="StackFailed", hint=_STATUS_HINT)
 
 
 def _are_in_one_cloud(connection: sa.Connection, stack_id: str, other_id: str) -> bool:

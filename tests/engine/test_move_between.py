@@ -280,6 +280,24 @@ def test_a_stack_in_progress_gives_and_takes_nothing(lab: Tell) -> None:
     lab(story)
 
 
+def test_a_check_does_not_hide_that_an_update_has_failed(lab: Tell) -> None:
+    async def story(it: Lab) -> None:
+        await create(it, "a", {"web": resource("1")})
+        await create(it, "b", {"own": resource("3")})
+        await update(it, "b", {"own": resource("3"), "bad": resource("x", fail=True)})
+        for action in ("suspend", "resume"):
+            await it.end(await getattr(it.api.stacks, action)("b"))
+        assert (await it.api.stacks.show("b"))["stack_status"] == "RESUME_COMPLETE"
+        for place in (("a", "web", "b"), ("b", "own", "a")):
+            error = await refused(it, *place)
+            assert isinstance(error, errors.Conflict)
+            assert str(error) == "Stack b is not up to date: bad."
+        await update(it, "b", {"own": resource("3")})
+        await it.api.moves.move("a", "web", "b")
+
+    lab(story)
+
+
 def test_a_resource_after_a_check_moves_too(lab: Tell) -> None:
     async def story(it: Lab) -> None:
         await create(it, "a", {"web": resource("1")})
