@@ -103,7 +103,7 @@ def service(command: str, home: Path) -> Iterator[tuple[dict[str, Any], httpx2.C
             process.wait(PATIENCE_S)
 
 
-def create(api: httpx2.Client, name: str, template: dict[str, Any], **more: object) -> str:
+def create(api: httpx2.Client, name: str, template: dict[str, Any] | str, **more: object) -> str:
     """Create a stack; return its path."""
     made = (
         api.post("/stacks", json={"stack_name": name, "template": template, **more}).raise_for_status().json()["stack"]
@@ -155,6 +155,12 @@ def stage(api: httpx2.Client) -> list[Picture]:
         wait(api, path, "CREATE_COMPLETE")
     wait(api, billing, "CREATE_FAILED")
     main = create(api, "shop", shop())
+    wiki: dict[str, Any] = small("page", "search")
+    notes = create(api, "notes", json.dumps(wiki, indent=2))
+    wait(api, notes, "CREATE_COMPLETE")
+    wiki["resources"]["index"] = dummy(0, "search")
+    api.put(f"/{notes}", json={"template": json.dumps(wiki, indent=2)}).raise_for_status()
+    wait(api, notes, "UPDATE_COMPLETE")
     return [
         Picture("stacks-light", "", "billing"),
         Picture("stacks-dark", "", "billing", dark=True),
@@ -166,6 +172,7 @@ def stage(api: httpx2.Client) -> list[Picture]:
         Picture("timeline-light", f"{main}/timeline", "Create, generation 1"),
         Picture("failed-light", billing, "failed first"),
         Picture("plan-dark", f"{billing}/update?step=plan", "What it would do", dark=True),
+        Picture("history-light", f"{notes}/history", "index"),
         Picture("service-light", "service", "Processes"),
     ]
 
