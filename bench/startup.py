@@ -33,11 +33,11 @@ resources:
 #: Commands on a home with one stack of one resource, in this order: name -> (arguments, limit of its modules).
 COMMANDS = {
     "validate": (["validate", "one.yaml"], 245),
-    "deploy": (["deploy", "web", "-t", "one.yaml"], 580),
+    "deploy": (["deploy", "web", "-t", "one.yaml"], 565),
     "list": (["list"], 285),
-    "show": (["show", "web"], 545),
-    "no-op update": (["update", "web", "-t", "one.yaml"], 580),
-    "delete": (["delete", "web", "--yes"], 575),
+    "show": (["show", "web"], 525),
+    "no-op update": (["update", "web", "-t", "one.yaml"], 565),
+    "delete": (["delete", "web", "--yes"], 560),
 }
 # Runs the command as its entry point does, and names the modules that are loaded at its end.
 _LISTED = """

@@ -73,13 +73,17 @@ def _fetch(settings: Settings) -> Callable[[str], Awaitable[str]]:
 
 
 def leased(
-    base: contract.Context, lease: contract.Lease, project: str, stack_id: str, stacks: contract.Stacks | None = None
+    base: contract.Context, lease: contract.Lease, project: str, stack_id: str, stacks: contract.Stacks | None = None, *,
+    operation_id: str = "",
 ) -> contract.Context:
-    """Derive the context of one step: of a project and a stack, and under a lease."""
+    """Derive the context of one step: of a project and a stack, and under a lease.
+
+    Services find the id of the operation in the requests, and log it.
+    """
     check = lease.check
     return contract.Context(
         clock=base.clock, random=base.random, reality=LeasedReality(base.reality, lease), project=project, lease=lease,
-        cloud=_leased_cloud(base, lease, stack_id), lookups=base.lookups, polls=base.polls, stacks=stacks,
+        cloud=_leased_cloud(base, lease, stack_id, operation_id), lookups=base.lookups, polls=base.polls, stacks=stacks,
         signals=base.signals and base.signals.guarded(check),
         signal_urls=base.signal_urls.of(project), software=base.software and base.software.guarded(check),
         stack_users=base.stack_users and base.stack_users.guarded(check), servers=base.servers,
@@ -93,8 +97,11 @@ def cloud_of(base: contract.Context, stack_id: str) -> contract.Cloud | None:
     return None if base.cloud is None else base.cloud.of_stack(stack_id)
 
 
-def _leased_cloud(base: contract.Context, lease: contract.Lease, stack_id: str) -> contract.Cloud | None:
-    return None if base.cloud is None else LeasedCloud(base.cloud.of_stack(stack_id), lease)
+def _leased_cloud(
+    base: contract.Context, lease: contract.Lease, stack_id: str, operation_id: str
+) -> contract.Cloud | None:
+    request_id = f"req-{operation_id}" if operation_id else ""
+    return None if base.cloud is None else LeasedCloud(base.cloud.of_stack(stack_id), lease, request_id)
 
 
 def reading(base: contract.Context, project: str, stacks: Any) -> contract.Context:
@@ -112,13 +119,6 @@ def arriving(clock: contract.Clock, reality: contract.Reality, prepared: Any) ->
     """Build a context for resources that are imported; `prepared` answers for stacks, signals and software configs."""
     return contract.Context(clock=clock, random=random_.Random(0), reality=reality, stacks=prepared, signals=prepared,
                             software=prepared)
-
-
-def of_operation(context: contract.Context, operation_id: str) -> contract.Context:
-    """Derive the context of a step of an operation: services find the operation's id in the requests, and log it."""
-    if not isinstance(context.cloud, LeasedCloud):
-        return context
-    return replace(context, cloud=replace(context.cloud, request_id=f"req-{operation_id}"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,10 +102,12 @@ class Orchestrator:
     def __init__(self, ports: ServicePorts, requester: Requester = Requester()) -> None:  # noqa: B008 - frozen
         self._ports, self._requester = ports, requester
 
-    def __getattr__(self, name: str) -> Any:
-        """Make a service; Python calls this for attributes that are not there yet."""
-        if name not in SERVICES:
-            raise AttributeError(name)
-        service = loading.load(SERVICES[name])(self._ports, self._requester)
-        setattr(self, name, service)
-        return service
+    if not TYPE_CHECKING:  # a type checker would take any name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Make a service; Python calls this for attributes that are not there yet."""
+            if name not in SERVICES:
+                raise AttributeError(name)
+            service = loading.load(SERVICES[name])(self._ports, self._requester)
+            setattr(self, name, service)
+            return service

@@ -20,8 +20,10 @@ NEVER = (
     "isotherm.resources.openstack.nova.server", "isotherm.resources.openstack.octavia.pool",
     "isotherm.resources.openstack.swift.container", "isotherm.resources.openstack.table_object",
     "isotherm.resources.heat.software",
+    # Drawn on terminals only.
+    "rich.live", "isotherm.cli.show.live_view",
     # Services of the engine that none of these commands uses.
-    "isotherm.engine.delivery", "isotherm.engine.overview", "isotherm.engine.preview",
+    "isotherm.engine.delivery", "isotherm.engine.overview", "isotherm.engine.preview", "isotherm.identity.stack_users",
 )
 _NOT_TO_DRIVE = ("isotherm.engine.convergence", "isotherm.engine.legacy", "isotherm.engine.steps")
 ALSO = {

@@ -14,13 +14,13 @@ from typing import Any
 
 from rich.console import Console, RenderableType
 from rich.constrain import Constrain
-from rich.live import Live
 from rich.text import Text
 
+from isotherm import loading
 from isotherm.cli import codes
 from isotherm.cli.client import home, port
 from isotherm.cli.show import console as console_show
-from isotherm.cli.show import live_view, output_table, words
+from isotherm.cli.show import output_table, words
 from isotherm.engine.queries.follow import Frame
 
 INTERVAL_S = 0.2
@@ -56,8 +56,10 @@ async def follow(
 
 
 async def _draw_live(following: port.FollowerPort, printer: console_show.Printer, stopped: asyncio.Event) -> Frame:
+    # Loaded here: a command in a pipe draws nothing.
+    live_view = loading.load("isotherm.cli.show.live_view")
     console, drawing, pace = printer.out, live_view.LiveView(), _Pace(stopped)
-    with Live(console=console, auto_refresh=False, vertical_overflow="crop") as shown:
+    with loading.load("rich.live:Live")(console=console, auto_refresh=False, vertical_overflow="crop") as shown:
         while True:
             height = console.size.height - 1
             frame = await following.frame(max(height - live_view.FRAME_LINES, 3))

@@ -15,10 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from isotherm import errors, loading
 from isotherm.config import Settings
 from isotherm.engine import cloud_binding
-from isotherm.identity.credentials import CredentialStore
 from isotherm.identity.requester import Requester
-from isotherm.identity.stack_domain import StackDomain
-from isotherm.identity.stack_users import GuestView, KeystoneStackUsers
 from isotherm.resources import contract
 from isotherm.resources.catalog import heat_types
 from isotherm.resources.openstack import rest
@@ -32,7 +29,10 @@ from isotherm.store.database.writer import Store
 from isotherm.store.records import BoundCloud
 
 if TYPE_CHECKING:
+    # Of services with Keystone (decision 32).
+    from isotherm.identity.credentials import CredentialStore
     from isotherm.identity.service_access import ServiceAccess
+    from isotherm.identity.stack_users import KeystoneStackUsers
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -208,10 +208,12 @@ class ServiceClouds:
             return None
         access = self._service.of_stack_domain(settings)
         cloud = OpenStackCloud(self.port, access)
-        domain = StackDomain(rest.Service(cloud, "identity"), access.login.domain, settings.heat_stack_user_role)
-        guests = GuestView(settings.guest_auth_url or access.auth_url, settings.region_name_for_services)
-        kept = self._credentials
-        return KeystoneStackUsers(kept.store, self._clock, kept.new_id, domain, guests)
+        domain = loading.load("isotherm.identity.stack_domain:StackDomain")(
+            rest.Service(cloud, "identity"), access.login.domain, settings.heat_stack_user_role)
+        users, kept = loading.load("isotherm.identity.stack_users"), self._credentials
+        guests = users.GuestView(settings.guest_auth_url or access.auth_url, settings.region_name_for_services)
+        found: KeystoneStackUsers = users.KeystoneStackUsers(kept.store, self._clock, kept.new_id, domain, guests)
+        return found
 
     def of_requester(self, requester: Requester) -> contract.Cloud | None:
         """Return the cloud with the caller's token; None for a request of the service itself."""

@@ -26,12 +26,9 @@ from isotherm.engine.process.committed import ReportingStore
 from isotherm.engine.process.heartbeat import Heartbeat, Load
 from isotherm.engine.process.home import Folder
 from isotherm.engine.process.home_files import JOURNAL
-from isotherm.engine.queries.feed import Feed
 from isotherm.engine.service_ports import ServicePorts
 from isotherm.engine.stack_lifecycle import StackLifecycle
-from isotherm.identity.credentials import CredentialStore
 from isotherm.identity.requester import Requester
-from isotherm.observer.hints import HintCollector
 from isotherm.planning import off_loop, planner
 from isotherm.plugins import discover
 from isotherm.resources import contract
@@ -52,6 +49,8 @@ if TYPE_CHECKING:
     from isotherm.engine.convergence.worker import Worker
     from isotherm.engine.delivery.service import Count
     from isotherm.engine.legacy.engine import LegacyEngine
+    from isotherm.engine.queries.feed import Feed
+    from isotherm.observer.hints import HintCollector
     from isotherm.observer.service import Observer, Tuning
 
 
@@ -77,7 +76,6 @@ class Embedded(Folder):
         self.committed = ReportingStore(self.store)
         # The store for all that may end an operation: lifecycle plug-ins learn of the end.
         self._watched_store = self._lifecycle.watched(self.committed)
-        self.feed = Feed(self.store)
         self.bus = bus.of(self.settings.transport_url)
         # Shared by everything in this process: a service is called with at most so many threads.
         self._threads = ServiceThreads(self.settings.max_threads_per_service)
@@ -89,14 +87,12 @@ class Embedded(Folder):
             lambda: self._process_ports(self._reality()), cloud_of=self.clouds.of_requester,
             cloud_binding=self.clouds.binding, lifecycle=self._lifecycle)
         self.orchestrator = self.orchestrator_for(Requester(username=_user(), cloud=cloud_name))
-        #: Takes notifications about reality.
-        self.hints = HintCollector(self.store, self.clock, self._wake)
         # The address of the API, if this process or another serves it.
         self.address = ""
 
     def _clouds(self) -> cloud_access.StandaloneClouds | cloud_access.ServiceClouds:
         if self.settings.auth_strategy == "keystone":
-            credential_store = CredentialStore(self.store, self.clock, new_id)
+            credential_store = loading.load("isotherm.identity.credentials:CredentialStore")(self.store, self.clock, new_id)
             return cloud_access.ServiceClouds(self.settings, self.clock, credential_store)
         return cloud_access.StandaloneClouds(self.store, self.settings, self.clock)
 
@@ -115,6 +111,18 @@ class Embedded(Folder):
         """Return the reality of this folder for observations, opened at first use."""
         self._seen = self._seen or JournalReality(self.path / JOURNAL)
         return self._seen
+
+    @functools.cached_property
+    def feed(self) -> Feed:
+        """The events of all stacks as they are committed."""
+        found: Feed = loading.load("isotherm.engine.queries.feed:Feed")(self.store)
+        return found
+
+    @functools.cached_property
+    def hints(self) -> HintCollector:
+        """Takes notifications about reality."""
+        found: HintCollector = loading.load("isotherm.observer.hints:HintCollector")(self.store, self.clock, self._wake)
+        return found
 
     @functools.cached_property
     def signer(self) -> Signer:

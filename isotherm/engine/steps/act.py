@@ -155,8 +155,9 @@ class StepRunner:
         if nested_stack.is_stack(type_) and self._nesting is not None:
             around = masking.OuterResource(version.name, version.type, _facade(version, intent))
             stacks = self._nesting.of(claim, around)
-        context = contexts.leased(self._context, guard, claim.operation.project, claim.stack_id, stacks)
-        return type_(state, contexts.of_operation(context, claim.operation.id))
+        context = contexts.leased(self._context, guard, claim.operation.project, claim.stack_id, stacks,
+                                  operation_id=claim.operation.id)
+        return type_(state, context)
 
 
 def _readable(text: str) -> str:
