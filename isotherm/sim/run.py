@@ -182,7 +182,7 @@ class Run:
         watched = self.history.watched
         if not watched.observers:
             return
-        self.witness.observer_checks = ObserverChecks(self.witness.evidence, watched)
+        self.witness.observer_checks = ObserverChecks(self.witness.evidence, watched, self.witness.protections)
         self.hosts.watch(watched.observers, hosts.settings(watched))
         if watched.fight is not None:
             self.adversary = Adversary(self.cloud, *watched.fight, self.log.note)

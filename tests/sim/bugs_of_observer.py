@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
+from isotherm.engine.operations.drift import DriftService
 from isotherm.observer import observe, policies, rate_limit, repair, service, watch_state
 from isotherm.resources import contract
 from isotherm.states import DriftPolicy, ObservationResult, WatchMode
@@ -201,3 +202,16 @@ def an_observer_that_cannot_begin_is_gone(patch: Patch) -> None:
 
     original = service.Observer.run
     patch.setattr(service.Observer, "run", run)
+
+
+@bug
+def a_repair_tries_what_may_not_change(patch: Patch) -> None:
+    """A resource that is protected from any change has drifted. Each repair of it fails, until its breaker gives up."""
+    patch.setattr(repair, "refused", lambda connection, stack_id, needs: {})
+
+
+@bug
+def a_repair_leaves_out_what_it_is_for(patch: Patch) -> None:
+    """A limited update has left the resource out, and it has drifted: each repair of it is complete, and does nothing."""
+    wrapped(patch, DriftService, "_scope", lambda original, self, stack, goal, waits: original(
+        self, stack, msgspec.structs.replace(goal, names=()), waits))

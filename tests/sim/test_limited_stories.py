@@ -131,7 +131,8 @@ def test_a_repair_goes_on_with_what_the_last_one_has_not_reached(monkeypatch: py
     it = world(Request(0.0, "s0", Verb.CREATE, shape),
                Request(100.0, "s0", Verb.UPDATE, {**shape, "w": Part(a="2")}, exclude=("w",)),
                Request(400.0, "s0", Verb.READ), watched=OBSERVED, rates={"drift": 0.0})
-    update, refused = it.cloud.update, []
+    update = it.cloud.update
+    refused: list[str] = []
 
     async def refuse_once(physical_id: str, properties: Any) -> bool:
         if "-e-" in physical_id and not refused:
@@ -148,7 +149,8 @@ def test_a_repair_goes_on_with_what_the_last_one_has_not_reached(monkeypatch: py
 
 
 def test_a_repair_goes_on_with_a_limited_update_that_a_suspend_has_stopped() -> None:
-    """The update has left `w` out, and has neither proven `b` nor begun `c`. The repair of `d` goes on with these (I2, I19)."""
+    """The update has left `w` out, and has neither proven `b` nor begun `c`. The repair of `d` goes on with
+    these (I2, I19)."""
     before = {"d": Part(a="1"), "w": Part(a="1")}
     after = {"d": Part(a="1"), "b": Part(), "c": Part(base="b"), "w": Part(a="2")}
     it = world(Request(0.0, "s0", Verb.CREATE, before), Request(100.0, "s0", Verb.UPDATE, after, exclude=("w",)),

@@ -41,6 +41,18 @@ def test_what_drifts_is_dealt_with_by_policy(seed: int, policy: str, mended: int
     assert len(repairs(outcome)) == mended
 
 
+@pytest.mark.parametrize(("word", "mended"), [("all", 0), ("delete", 1)])
+def test_what_may_not_change_is_reported_alone(word: str, mended: int) -> None:
+    """The breaker of `a` stays closed, and an update at the end brings `a` back in order."""
+    it = world(0, created(), Request(50.0, "s0", Verb.PROTECT, resource="a", word=word), Request(300.0, "s0", Verb.READ))
+    it.loop.call_later(100.0, lambda: it.cloud.change(
+        next(one for one in it.cloud.things.values() if one.name == "a"), "a"), context=it.faults.no_process)
+    outcome = it.play()
+    assert outcome.well, outcome.violations
+    assert len(repairs(outcome)) == mended
+    assert not any(row.tripped_at for row in it.database.read_table("repairs"))
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_a_fight_is_given_up(seed: int) -> None:
     it = world(seed, created(), watched=Watched(1, 30.0, policy="repair", limit=2, fight=("s0", "a")))

@@ -345,7 +345,7 @@ def _repeat_unfinished(decision: decide.Decision, intent: documents.Intent | Non
 def _is_left_to_its_protection(claim: Claim, by_rows: decide.Decision, observed: Observed) -> bool:
     """Return whether a repair by an observer leaves a drifted resource as it is, since it is protected from any change.
 
-    The repair is of another resource, and would fail if this one were refused.
+    The repair is one of another resource, and the refusal of this step would fail it.
     """
     version, unchanged = claim.version, by_rows.verdict is decide.Verdict.NOTHING
     gone = isinstance(observed.reality, contract.Gone)

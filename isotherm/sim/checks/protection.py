@@ -64,6 +64,13 @@ class Protections:
         if before is None or before.level < one.level:
             self._objects[token] = one
 
+    def forbids_change(self, row: Any) -> bool:
+        """Return whether clients have protected the object of this row from any change."""
+        one = self._objects.get(row.token)
+        # After a visit, the row of a failed creation does not show any more that the object was never complete.
+        in_force = row.token in self._complete or row.action != Action.CREATE
+        return one is not None and one.level is Protection.UPDATE and in_force
+
     def names(self) -> list[tuple[str, str]]:
         """Return what is protected, as stacks and names; the name of a stack itself is empty."""
         return sorted({(one.stack_id, one.name) for one in self._objects.values()} | {(id_, "") for id_ in self._stacks})

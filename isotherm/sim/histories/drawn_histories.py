@@ -40,6 +40,8 @@ _HOOKED_FROM = 9_000_000
 # ... clients protect stacks and resources; in histories of newer seeds still.
 _PROTECTED = 0.5
 PROTECTED_FROM = 9_500_000
+# ... also where observers are at work.
+WATCHED_PROTECTED_FROM = 60_000_000
 # ... clients move resources to other names. Older seeds draw the histories that they always drew.
 _MOVING = 0.3
 MOVING_FROM = 10_000_000
@@ -125,9 +127,9 @@ def _limit(random: Random, update: Request, names: list[str]) -> Request:
 def protected(random: Random, drawn: History) -> History:
     """Let clients protect and unprotect stacks and resources at random times.
 
-    Not where observers repair: what is protected is not repaired, and their checks expect repairs.
+    Where observers repair, only in histories of newer seeds.
     """
-    if drawn.watched.observers:
+    if drawn.watched.observers and drawn.seed < WATCHED_PROTECTED_FROM:
         return drawn
     end = drawn.requests[-1].at + random.choice((5.0, 50.0))
     requests = list(drawn.requests)

@@ -8,8 +8,9 @@ from typing import Any
 
 import msgspec
 
+from isotherm.sim.checks.evidence import Evidence
+from isotherm.sim.checks.protection import Protections
 from isotherm.sim.histories.history import Request, Verb
-from isotherm.store.memory import MemoryDatabase
 
 # From the weakest to the strongest.
 MODES = ("active", "maintenance", "paused")
@@ -27,8 +28,10 @@ class _Setting:
 class WatchPolicies:
     """Policies and modes of the stacks, their resources and the project."""
 
-    def __init__(self, database: MemoryDatabase, default: str) -> None:
-        self._database = database
+    def __init__(self, evidence: Evidence, default: str, protections: Protections) -> None:
+        self._database = evidence.database
+        self._cloud = evidence.cloud
+        self._protections = protections
         self._default = default
         self._settings: dict[str, _Setting] = {}
         self._project_mode = "active"
@@ -70,7 +73,19 @@ class WatchPolicies:
         return max([self._project_mode, *modes], key=MODES.index)
 
     def is_to_repair(self, row: Any, stacks: dict[str, Any]) -> bool:
-        return self.policy(row, stacks) == "repair" and self.mode(row.stack_id, stacks) == "active" and not row.external
+        wanted = self.policy(row, stacks) == "repair" and self.mode(row.stack_id, stacks) == "active" and not row.external
+        return wanted and not self._is_forbidden(row, stacks)
+
+    def _is_forbidden(self, row: Any, stacks: dict[str, Any]) -> bool:
+        """Return whether a protection forbids any change of the object, or of an outer stack as a nested one.
+
+        An object that is gone can be made again.
+        """
+        if row.physical_id in self._cloud.things and self._protections.forbids_change(row):
+            return True
+        around = {stacks[id_].id for id_ in with_owners(row.stack_id, stacks)}
+        return any(one.physical_id in around and self._protections.forbids_change(one)
+                   for one in self._database.read_table("resources"))
 
 
 def with_owners(stack_id: str | None, stacks: dict[str, Any]) -> Iterator[str]:

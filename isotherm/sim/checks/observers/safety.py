@@ -14,6 +14,7 @@ from typing import Any
 from isotherm.sim.checks.evidence import Evidence, kept_objects, superseded_objects
 from isotherm.sim.checks.observers.policies import WatchPolicies, top, with_owners
 from isotherm.sim.checks.operation_log import Operation
+from isotherm.sim.checks.protection import Protections
 from isotherm.sim.histories import shapes
 from isotherm.sim.histories.history import Request, Verb, Watched
 from isotherm.sim.histories.shapes import Shape
@@ -45,10 +46,10 @@ class Repair:
 class ObserverChecks:
     """Checks the observers of one run."""
 
-    def __init__(self, evidence: Evidence, watched: Watched) -> None:
+    def __init__(self, evidence: Evidence, watched: Watched, protections: Protections) -> None:
         self._evidence = evidence
         self._watched = watched
-        self.policies = WatchPolicies(evidence.database, watched.policy)
+        self.policies = WatchPolicies(evidence, watched.policy, protections)
         # By stack: whether its last operation, checks aside, was complete.
         self.sound: dict[str, bool] = {}
         self.repairs: dict[str, Repair] = {}
