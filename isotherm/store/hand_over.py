@@ -116,15 +116,11 @@ def _are_in_one_cloud(connection: sa.Connection, stack_id: str, other_id: str) -
 
 
 def _resource(connection: sa.Connection, home: lookups.Row, name: str) -> tuple[Slot, Version]:
-    """Return the node and the version of a resource. Raises NotFound, or UserError if it is not up to date."""
+    """Return the node and the version of a resource. Raises NotFound, or Unreadable if its key is lost."""
     slot = current.of(connection, home["id"]).get(name)
     if slot is None or slot.resource_id is None:
         raise errors.NotFound(f"The Resource ({name}) could not be found in Stack {home['name']}.",
                               kind="ResourceNotFound", hint="`isotherm resources STACK` shows what there is.")
-    planned = current.planned(connection, home["id"]).get(name)
-    if planned is None or not slot.proves(planned):
-        raise errors.UserError("it is not up to date.", kind="NotSupported", path=f"resources.{name}",
-                               hint="Update the stack first, with all its resources.")
     version = rows.versions(connection, [slot.resource_id])[slot.resource_id]
     for text in filter(None, (getattr(version, column) for column in rows.SEALED)):
         if is_sealed(text):
@@ -145,12 +141,7 @@ def _refuse_taken(connection: sa.Connection, target: lookups.Row, name: str) -> 
 def _problems(connection: sa.Connection, home: lookups.Row, version: Version) -> Iterator[errors.Problem]:
     """Yield what keeps a version from leaving its stack."""
     path = f"resources.{version.name}"
-    mine = sa.select(_VERSION.id, _VERSION.name, _VERSION.superseded, _VERSION.requires).where(
-        _VERSION.stack_id == home["id"], _VERSION.id != version.id)
-    found = connection.execute(mine).all()
-    if any(row.name == version.name for row in found):
-        yield errors.Problem("an older version of it is still to be deleted.", path,
-                             hint="Update the stack once more; that deletes it.")
+    found = connection.execute(sa.select(_VERSION.name, _VERSION.requires).where(_VERSION.stack_id == home["id"]))
     if users := sorted({row.name for row in found if version.id in rows.required(row.requires)}):
         yield errors.Problem(f"{', '.join(users)} may still use it.", path, hint="Update the stack first.")
     if connection.execute(sa.select(_USER.id).where(_USER.token == version.token)).first():

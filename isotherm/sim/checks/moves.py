@@ -1,4 +1,5 @@
-"""I1, I15: an object that is moved belongs to the resource of the new name, and a rollback gives it back.
+"""I1, I15: an object that is moved belongs to the resource of the new name, and a rollback gives it back. An object that is
+moved to another stack belongs to a resource of that stack, until it is moved on.
 
 The names are worked out here from the requests of the clients; an object keeps the name that it has here until a move.
 """
