@@ -56,8 +56,9 @@ def home() -> Iterator[tuple[Path, dict[str, str]]]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder)
         (path / "one.yaml").write_text(TEMPLATE, encoding="utf-8")
-        environment = {**os.environ, "ISOTHERM_HOME": str(path / "home")}
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("ISOTHERM_", "OS_"))}
+        kept.pop("PYTHONDONTWRITEBYTECODE", None)
+        environment = {**kept, "ISOTHERM_HOME": str(path / "home")}
         subprocess.run([ISOTHERM, "list"], env=environment, stdout=subprocess.DEVNULL, check=True)
         yield path, environment
 
