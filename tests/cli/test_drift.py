@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
+from tests.cli.conftest import HERE, Run
 
 pytestmark = [pytest.mark.ledger("S1.5"), pytest.mark.usefixtures("engine_at")]
 
@@ -26,6 +26,8 @@ def place(run: Run, tmp_path: Path, home: Path) -> Path:
     return home / "local" / "a.txt"
 
 
+# A service has an observer, which looks whenever it comes to it.
+@pytest.mark.parametrize("engine_at", [HERE], indirect=True)
 def test_an_unobserved_resource_is_not_called_in_sync(run: Run, place: Path) -> None:
     shown = run("drift", "web")
     assert shown.code == 0
