@@ -1,4 +1,4 @@
-"""What users do: watch a stack, find out why it waits or failed, change it, repair it, delete it."""
+"""Journeys of users: watch a stack, find out why it waits or failed, change it, repair it, delete it."""
 
 from __future__ import annotations
 
