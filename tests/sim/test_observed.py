@@ -141,6 +141,27 @@ def test_a_failed_suspend_is_not_undone_after_a_check(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("part", [
+    shapes.Part(shapes.NOTHING), shapes.Part("", inner={"c": shapes.Part(shapes.NOTHING)}),
+], ids=["without an object", "nested stack"])
+def test_what_has_no_object_can_be_suspended(seed: int, part: shapes.Part) -> None:
+    """A suspend fails on `g`, and `e`, which `g` uses, is not suspended. But `n` is: the stack is not repaired."""
+    shape = {"e": shapes.Part(a="v1"), "g": shapes.Part(fail="build", link="e", drift="ignore"), "n": part}
+    requests = [created(shape), Request(200.0, "s0", Verb.SUSPEND), Request(400.0, "s0", Verb.CHECK)]
+    it = world(seed, *requests)
+
+    def change() -> None:
+        it.cloud.change(next(one for one in it.cloud.things.values() if one.name == "e"), "a")
+
+    it.loop.call_later(300.0, change, context=it.faults.no_process)
+    outcome = it.play()
+    assert outcome.well, outcome.violations
+    assert any("SUSPEND_FAILED" in line for line in outcome.lines)
+    assert any("CHECK_FAILED" in line for line in outcome.lines)
+    assert not repairs(outcome)
+
+
+@pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("moment", [0.03, 0.05, 0.08, 0.5, 2.0])
 def test_what_is_abandoned_while_it_is_made_is_there_once_after_the_adoption(seed: int, moment: float) -> None:
     """Answers are lost: the export document has no id of the created object, which is found by its token."""

@@ -37,7 +37,8 @@ class ObserverProblems:
         rows = [row for row in wanted
                 if row.implementation.startswith("Sim::") and row.physical_id is not None and not row.external]
         found, drifted = list(self._tripped_early(tripped, stacks)), set()
-        inactive = {top(row, stacks)[0] for row in rows if row.suspended}
+        # A resource without an object, as OS::Heat::None or a nested stack, can be suspended too.
+        inactive = {top(row, stacks)[0] for row in wanted if row.suspended}
         inactive |= {stack.id for stack in stacks.values() if stack.action in INACTIVE}
         for row in rows:
             difference = self._difference(row)
