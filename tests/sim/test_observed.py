@@ -161,6 +161,34 @@ def test_what_has_no_object_can_be_suspended(seed: int, part: shapes.Part) -> No
     assert not repairs(outcome)
 
 
+NESTED = shapes.Part("", inner={"c": shapes.Part(a="v1")})
+# Shapes before and after; a failure of the operation on what uses the nested stack keeps that from being deleted.
+DROPPED: dict[str, tuple[shapes.Shape, shapes.Shape | None]] = {
+    "with the stack": ({"n": NESTED, "g": shapes.Part(fail="delete", after=("n",))}, None),
+    "by an update": ({"n": NESTED, "g": shapes.Part(after=("n",))}, {"g": shapes.Part(a="v2", fail="update")}),
+    "inside": ({"o": shapes.Part("", inner={"n": NESTED, "g": shapes.Part(after=("n",))})},
+               {"o": shapes.Part("", inner={"g": shapes.Part(a="v2", fail="update")})}),
+}
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("how", DROPPED)
+def test_a_nested_stack_that_is_to_be_deleted_is_not_repaired(seed: int, how: str) -> None:
+    """Its deletion has not begun when the operation fails; a check follows. A repair would undo the deletion of `g`."""
+    before, after = DROPPED[how]
+    drops = Request(100.0, "s0", Verb.DELETE) if after is None else Request(100.0, "s0", Verb.UPDATE, after)
+    it = world(seed, created(before), drops, Request(200.0, "s0", Verb.CHECK), Request(600.0, "s0", Verb.READ))
+
+    def change() -> None:
+        it.cloud.change(next(one for one in it.cloud.things.values() if one.name == "c"), "a")
+
+    it.loop.call_later(300.0, change, context=it.faults.no_process)
+    outcome = it.play()
+    assert outcome.well, outcome.violations
+    assert any(f"{drops.verb.name}_FAILED of s0:" in line for line in outcome.lines)
+    assert not repairs(outcome)
+
+
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("moment", [0.03, 0.05, 0.08, 0.5, 2.0])
 def test_what_is_abandoned_while_it_is_made_is_there_once_after_the_adoption(seed: int, moment: float) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection
 
 import msgspec
@@ -43,7 +44,7 @@ def of(connection: sa.Connection, watch: Watch, names: Collection[str]) -> Goal 
     """Return the goal of a repair of these resources, or None if the root stack cannot be repaired now.
 
     It cannot if an operation is in progress, if the stack is suspended or being deleted, or if the user's last operation
-    failed: the user decides how to continue.
+    failed: the user decides how to continue. Nothing inside a resource that is to be deleted is repaired.
     """
     outer, way = root(connection, watch.stack_id)
     found = connection.execute(
@@ -57,9 +58,21 @@ def of(connection: sa.Connection, watch: Watch, names: Collection[str]) -> Goal 
         return None
     if outer == watch.stack_id:
         return Goal(outer, found.generation, tuple(names))
-    parent, interrupted = resource_list.parent_resource, inherited.interrupted_parent
-    name = parent(connection, way[-1], outer) or interrupted(connection, way[-1], outer)
-    return None if name is None else Goal(outer, found.generation, (name,))
+    parents = [_wanted_parent(connection, inner, around) for inner, around in itertools.pairwise([*way, outer])]
+    # A missing parent at any level means that the stacks below it are to be deleted.
+    return Goal(outer, found.generation, (parents[-1],)) if parents[-1] and all(parents) else None
+
+
+def _wanted_parent(connection: sa.Connection, stack_id: str, owner_id: str) -> str | None:
+    """Return the name of the parent resource of a nested stack, or None if that version of it is to be deleted."""
+    node, version = t.nodes.c, t.resources.c
+    known = version.physical_id == stack_id
+    if resource_list.parent_resource(connection, stack_id, owner_id) is None:
+        name = inherited.interrupted_parent(connection, stack_id, owner_id)
+        known = sa.and_(version.name == name, version.physical_id.is_(None))
+    wanted = sa.select(version.name).join(t.nodes, rows.stands_for()).where(
+        version.stack_id == owner_id, known, node.kind != NodeKind.CLEANUP)
+    return connection.execute(wanted).scalars().first()
 
 
 def failed(connection: sa.Connection, watch: Watch) -> list[Need]:
