@@ -12,6 +12,7 @@ from isotherm.sim.histories import drawn_histories, shapes
 from isotherm.sim.histories.history import Request, Verb, Watched
 from isotherm.sim.seeds import shrink
 from isotherm.sim.world import processes
+from isotherm.store.watch import goals
 from tests.sim import bug_histories
 
 pytestmark = pytest.mark.ledger("S1.5")
@@ -32,6 +33,15 @@ def repairs(outcome: run.Outcome) -> list[str]:
     return [line for line in outcome.lines if "accepted UPDATE" in line and line.rpartition(" ")[2].startswith("o")]
 
 
+def drift_later(it: run.Run, name: str, at: float) -> None:
+    """Change the object of this name at a time behind the engine's back."""
+
+    def change() -> None:
+        it.cloud.change(next(one for one in it.cloud.things.values() if one.name == name), "a")
+
+    it.loop.call_later(at, change, context=it.faults.no_process)
+
+
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(("policy", "mended"), [("repair", 1), ("report", 0), ("ignore", 0)])
 def test_what_drifts_is_dealt_with_by_policy(seed: int, policy: str, mended: int) -> None:
@@ -45,8 +55,7 @@ def test_what_drifts_is_dealt_with_by_policy(seed: int, policy: str, mended: int
 def test_what_may_not_change_is_reported_alone(word: str, mended: int) -> None:
     """The breaker of `a` stays closed, and an update at the end brings `a` back in order."""
     it = world(0, created(), Request(50.0, "s0", Verb.PROTECT, resource="a", word=word), Request(300.0, "s0", Verb.READ))
-    it.loop.call_later(100.0, lambda: it.cloud.change(
-        next(one for one in it.cloud.things.values() if one.name == "a"), "a"), context=it.faults.no_process)
+    drift_later(it, "a", 100.0)
     outcome = it.play()
     assert outcome.well, outcome.violations
     assert len(repairs(outcome)) == mended
@@ -128,11 +137,8 @@ def test_a_failed_suspend_is_not_undone_after_a_check(seed: int) -> None:
     def vanish() -> None:
         it.cloud.vanish(next(one.id for one in it.cloud.things.values() if one.name == "g"))
 
-    def change() -> None:
-        it.cloud.change(next(one for one in it.cloud.things.values() if one.name == "e"), "a")
-
     it.loop.call_later(150.0, vanish, context=it.faults.no_process)
-    it.loop.call_later(300.0, change, context=it.faults.no_process)
+    drift_later(it, "e", 300.0)
     outcome = it.play()
     assert outcome.well, outcome.violations
     assert any("SUSPEND_FAILED" in line for line in outcome.lines)
@@ -149,16 +155,20 @@ def test_what_has_no_object_can_be_suspended(seed: int, part: shapes.Part) -> No
     shape = {"e": shapes.Part(a="v1"), "g": shapes.Part(fail="build", link="e", drift="ignore"), "n": part}
     requests = [created(shape), Request(200.0, "s0", Verb.SUSPEND), Request(400.0, "s0", Verb.CHECK)]
     it = world(seed, *requests)
-
-    def change() -> None:
-        it.cloud.change(next(one for one in it.cloud.things.values() if one.name == "e"), "a")
-
-    it.loop.call_later(300.0, change, context=it.faults.no_process)
+    drift_later(it, "e", 300.0)
     outcome = it.play()
     assert outcome.well, outcome.violations
     assert any("SUSPEND_FAILED" in line for line in outcome.lines)
     assert any("CHECK_FAILED" in line for line in outcome.lines)
     assert not repairs(outcome)
+
+
+def test_a_repair_of_what_is_suspended_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(goals, "_has_suspended", lambda connection, stack_id: False)
+    shape = {"e": shapes.Part(a="v1"), "g": shapes.Part(fail="build", link="e"), "n": shapes.Part(shapes.NOTHING)}
+    it = world(0, created(shape), Request(200.0, "s0", Verb.SUSPEND), Request(400.0, "s0", Verb.CHECK))
+    drift_later(it, "e", 300.0)
+    assert it.play().violations == ["I19: a repair of s0 was accepted while n is suspended"]
 
 
 NESTED = shapes.Part("", inner={"c": shapes.Part(a="v1")})
@@ -178,15 +188,20 @@ def test_a_nested_stack_that_is_to_be_deleted_is_not_repaired(seed: int, how: st
     before, after = DROPPED[how]
     drops = Request(100.0, "s0", Verb.DELETE) if after is None else Request(100.0, "s0", Verb.UPDATE, after)
     it = world(seed, created(before), drops, Request(200.0, "s0", Verb.CHECK), Request(600.0, "s0", Verb.READ))
-
-    def change() -> None:
-        it.cloud.change(next(one for one in it.cloud.things.values() if one.name == "c"), "a")
-
-    it.loop.call_later(300.0, change, context=it.faults.no_process)
+    drift_later(it, "c", 300.0)
     outcome = it.play()
     assert outcome.well, outcome.violations
     assert any(f"{drops.verb.name}_FAILED of s0:" in line for line in outcome.lines)
     assert not repairs(outcome)
+
+
+def test_a_repair_of_what_is_to_be_deleted_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(goals, "_wanted_parent", lambda connection, stack_id, owner_id: "n")
+    shape, _ = DROPPED["with the stack"]
+    it = world(0, created(shape), Request(100.0, "s0", Verb.DELETE), Request(200.0, "s0", Verb.CHECK),
+               Request(600.0, "s0", Verb.READ))
+    drift_later(it, "c", 300.0)
+    assert it.play().violations == ["I19: a repair of s0 undoes its deletion"]
 
 
 @pytest.mark.parametrize("seed", range(4))

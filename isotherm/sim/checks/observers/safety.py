@@ -52,6 +52,8 @@ class ObserverChecks:
         self.policies = WatchPolicies(evidence, watched.policy, protections)
         # By stack: whether its last operation, checks aside, was complete.
         self.sound: dict[str, bool] = {}
+        # Stacks whose last operation, without those that only visit resources, was a deletion.
+        self._unwanted: set[str] = set()
         self.repairs: dict[str, Repair] = {}
         # By stack and resource: number of repairs requested since a client last set a policy.
         self.rounds: Counter[tuple[str, str]] = Counter()
@@ -84,6 +86,9 @@ class ObserverChecks:
             self._check_repair(operation, previous)
         if operation.action not in VISITING:
             self.sound[operation.stack_id] = False
+            self._unwanted.discard(operation.stack_id)
+        if operation.action is Action.DELETE:
+            self._unwanted.add(operation.stack_id)
 
     def _check_repair(self, operation: Operation, previous: Operation | None) -> None:
         name, broken = operation.stack, self._evidence.broken
@@ -91,6 +96,10 @@ class ObserverChecks:
             broken("I19", f"a repair of {name} was accepted while an operation was under way")
         elif previous.action in INACTIVE or operation.action is not Action.UPDATE:
             broken("I19", f"an observer requested {operation.action.name} of {name} after {previous.action.name}")
+        elif operation.stack_id in self._unwanted:
+            broken("I19", f"a repair of {name} undoes its deletion")
+        elif suspended := self._suspended(operation.stack_id):
+            broken("I19", f"a repair of {name} was accepted while {suspended} is suspended")
         roots = tuple(node.name for node in self._evidence.database.read_table("nodes")
                       if node.stack_id == operation.stack_id
                       and node.generation == operation.generation and node.kind == NodeKind.UPDATE and node.outdated)
@@ -112,6 +121,13 @@ class ObserverChecks:
         names |= {key for key in self._ever if key[0].partition("-")[0] == name}
         if self._requested[operation.stack_id] > self._watched.limit * len(names):
             broken("I19", f"{self._requested[operation.stack_id]} repairs of {name}, and no end")
+
+    def _suspended(self, stack_id: str) -> str:
+        """Return the name of a suspended resource that is not to be deleted; empty if there is none."""
+        database = self._evidence.database
+        wanted = {node.resource_id for node in database.read_table("nodes")
+                  if node.stack_id == stack_id and node.kind != NodeKind.CLEANUP and not node.awaits_cleanup}
+        return next((row.name for row in database.read_table("resources") if row.suspended and row.id in wanted), "")
 
     def _check_root(self, operation: Operation, root: str) -> None:
         """Check that the resource, or one inside its nested stack, drifted and that its policy says repair."""
