@@ -43,12 +43,13 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/problems"): {"template": TEMPLATE},
     ("PUT", f"{STACK}/protection"): {"protect": ["delete"]},
     ("PUT", f"{RESOURCE}/protection"): {"protect": ["replace"]},
+    ("POST", f"{RESOURCE}/move"): {"stack": "another"},
 }
-# Refused here: nothing has drifted, no objects are named, another resource needs the one to forget. A refusal must not
-# reveal the path either.
+# Refused here: nothing has drifted, no objects are named, another resource needs the one to forget or to move. A refusal
+# must not reveal the path either.
 REFUSED = {("POST", path) for path in (
     f"{STACK}/repair", f"{STACK}/import", f"{STACK}/import/plan", "/import", "/import/plan", "/import/template",
-    f"{RESOURCE}/forget")}
+    f"{RESOURCE}/forget", f"{RESOURCE}/move")}
 # Values that differ from one reply to the next in any case.
 OWN = [(re.compile(pattern), mark) for pattern, mark in (
     (r"req-[0-9a-f-]{36}", "<request>"), (r'"updated_at":"[^"]+"', "<seen>"),
@@ -69,7 +70,7 @@ class Service:
     def make(self) -> None:
         """Create one object of each kind."""
         stack = self._create("s")
-        until(lambda: self.http.get(f"/stacks/s/{stack}/drift").json()["drift"]["next_time"] is not None)
+        until(lambda: self.http.get(f"/stacks/s/{stack}/drift").json()["drift"]["observed_time"] is not None)
         snapshot = self.http.post(f"/stacks/s/{stack}/snapshots", json={"name": "first"}).json()["id"]
         self.settle()
         operation = self.http.get(f"/stacks/s/{stack}/operations").json()["operations"][0]["id"]

@@ -7,6 +7,7 @@ refused.
 
 from __future__ import annotations
 
+import atexit
 import datetime
 import itertools
 import json
@@ -61,6 +62,8 @@ class Cloud:
         self.objects: dict[str, dict[str, dict[str, Any]]] = {}
         self._numbers = itertools.count(1)
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        # Not closed when it stops: tests of a module may run in two parts, with others between them.
+        atexit.register(self._server.server_close)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
 
     @contextmanager
@@ -76,7 +79,6 @@ class Cloud:
         finally:
             self._server.shutdown()
             thread.join()
-            self._server.server_close()
 
     def _token(self) -> dict[str, Any]:
         endpoint = {"interface": "public", "region_id": "one"}

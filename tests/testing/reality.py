@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextlib
 import itertools
 import json
@@ -93,6 +94,8 @@ class Service:
         #: Documents by their paths; they stay.
         self.documents: dict[str, Any] = {}
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        # Not closed when it stops: tests of a module may run in two parts, with others between them.
+        atexit.register(self._server.server_close)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
 
     @contextlib.contextmanager
@@ -104,7 +107,6 @@ class Service:
         finally:
             self._server.shutdown()
             thread.join()
-            self._server.server_close()
 
     def _answer(self, method: str, path: str, body: Any) -> tuple[int, Any]:
         id_ = path.rpartition("/")[2]
