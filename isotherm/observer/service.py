@@ -212,7 +212,13 @@ class Observer:
     async def _observe_stack(self, watch: Watch) -> None:
         chunk = await self._store.read(lambda connection: self._choose_targets(connection, watch))
         findings = await self._reader.observe(StackRef(watch.project, watch.stack_name), chunk.targets)
-        findings = await self._mask_reasons(watch, findings)
+        try:
+            findings = await self._mask_reasons(watch, findings)
+        except errors.Overtaken:
+            # The stack was deleted, or a newer operation has replaced the input whose secrets are masked.
+            due = self._clock.now() + schedule.BUSY_S
+            await self._store.write(lambda connection: schedule.give_back(connection, watch, self.name, due=due))
+            return
         next_turn = self._next_turn(watch, chunk)
         recorded = await self._store.write(lambda c: self._record(c, watch, chunk, findings, next_turn))
         if recorded is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -12,8 +13,13 @@ from typing import Any
 
 import pytest
 
+from isotherm import errors
 from isotherm.observer.service import Tuning
+from isotherm.planning.planner import Planning
+from isotherm.resources import contract
 from isotherm.resources.local import confinement, supervisor_client
+from isotherm.resources.local.file import File
+from isotherm.secrets import Redactor
 from isotherm.store.database.writer import Connection
 from isotherm.store.watch import repair_records, views
 from isotherm.store.watch import schedule as watching
@@ -427,3 +433,32 @@ def test_what_is_seen_is_compared_with_what_is_applied_now(lab: Tell) -> None:
 async def _nothing(it: Lab) -> Any:
     stack = await it.api.stacks.show("s")
     return type("Accepted", (), {"stack_id": stack["id"]})()
+
+
+def test_an_operation_that_comes_before_reasons_are_masked_is_no_failure(
+    lab: Tell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The input with the secrets is gone by then, as after the deletion of a nested stack (simulator, seed 41000668)."""
+    options(tmp_path, **OFTEN)
+    read = Planning.all_secrets
+    refused: list[str] = []
+
+    async def away(_: File) -> contract.LiveState:
+        raise errors.Temporary("the disk is away")
+
+    async def overtaken_once(self: Planning, stack_id: str, *inputs: str) -> Redactor:
+        if not refused:
+            refused.append(stack_id)
+            raise errors.Overtaken("Another operation on this stack came in between.")
+        return await read(self, stack_id, *inputs)
+
+    async def story(it: Lab) -> None:
+        await it.create({"config": file(content="as it should be")})
+        monkeypatch.setattr(File, "handle_get_reality", away)
+        monkeypatch.setattr(Planning, "all_secrets", overtaken_once)
+        async with observed(it):
+            await until(_is(lambda: bool(refused)))
+            await becomes(it, "config", "unseen")
+
+    lab(story)
+    assert [one for one in caplog.records if one.levelno >= logging.ERROR] == []
