@@ -266,7 +266,6 @@ class DriftService:
 
         return await self._acceptor.supersede(acceptance, write_plan)
 
-
     async def _scope(self, stack: lookups.Row, goal: goals.Goal, waits: tuple[str, ...]) -> OperationScope | None:
         """Return the scope of a repair: what users have left out stays so, unless it is repaired itself."""
         left = await self._store.read(lambda connection: left_out.on_purpose(connection, stack["operation_id"]))
